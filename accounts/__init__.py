@@ -1,0 +1,1 @@
+"""Users, levels, groups, tokens, limits and the audit trail."""

@@ -1,0 +1,163 @@
+"""Rates and budgets: counted atomically in Redis, exactly, with the row count as a fallback."""
+
+from __future__ import annotations
+
+import logging
+import math
+import re
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from django.contrib.auth.models import Group
+from django.db import transaction
+from redis.exceptions import RedisError
+
+from accounts.choices import LimitAction, Scope
+from accounts.models import LimitRule, User
+from accounts.selectors.limit import Window, keys, windows_for
+from accounts.services.audit import audit_record
+from hermes_site.lib import clock
+from hermes_site.lib.errors import UserFacing
+from hermes_site.lib.redis import client
+
+log = logging.getLogger(__name__)
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_RATE = re.compile(r"(\d+(?:\.\d{1,2})?)\s*/\s*(\d*)\s*(s|m|h|d)")
+
+# All windows are looked at before any is counted, and a window gets its expiry with its first
+# hit, in one call: a crash cannot leave a counter that never ends, a refused hit costs nothing,
+# and hits while blocked do not push the end away.
+_TAKE = """
+local amount = tonumber(ARGV[1])
+for i, key in ipairs(KEYS) do
+  local used = tonumber(redis.call('GET', key) or '0')
+  if used + amount > tonumber(ARGV[i * 2]) then
+    local left = redis.call('PTTL', key)
+    if left < 0 then left = tonumber(ARGV[i * 2 + 1]) * 1000 end
+    return {i, left}
+  end
+end
+for i, key in ipairs(KEYS) do
+  redis.call('INCRBYFLOAT', key, ARGV[1])
+  if redis.call('PTTL', key) < 0 then redis.call('PEXPIRE', key, tonumber(ARGV[i * 2 + 1]) * 1000) end
+end
+return {0, 0}
+"""
+_SPEND = """
+for i, key in ipairs(KEYS) do
+  redis.call('INCRBYFLOAT', key, ARGV[1])
+  if redis.call('PTTL', key) < 0 then redis.call('PEXPIRE', key, tonumber(ARGV[i + 1]) * 1000) end
+end
+return 1
+"""
+
+
+class RateLimited(UserFacing):
+    """``extra`` names action, limit, window and ``reset_at``; ``retry_after`` is in seconds."""
+
+    code = "rate_limited"
+    status = 429
+
+    def __init__(self, window: Window, action: str, wait: float) -> None:
+        self.retry_after = max(1, math.ceil(wait))
+        reset = clock.iso(clock.now() + timedelta(seconds=wait))
+        word = LimitAction(action).label
+        super().__init__(
+            f"Limit reached: {window.amount:g} {str(word).lower()} per {window.words}. "
+            f"Free again at {reset}.",
+            extra={
+                "action": action,
+                "limit": float(window.amount),
+                "seconds": window.seconds,
+                "reset_at": reset,
+                "retry_after": self.retry_after,
+            },
+        )
+
+
+def limit_take(
+    user: User,
+    action: str,
+    *,
+    amount: float = 1,
+    count_rows: Callable[[datetime], float] | None = None,
+) -> None:
+    """Count ``amount`` of ``action``, or raise ``RateLimited`` and count nothing.
+
+    ``count_rows(since)`` counts the accepted rows, for when Redis is away.
+    """
+    windows = windows_for(user, action)
+    if not windows:
+        return
+    arguments: list[Any] = [amount]
+    for window in windows:
+        arguments += [str(window.amount), window.seconds]
+    try:
+        hit, left = client().eval(_TAKE, len(windows), *keys(user, action, windows), *arguments)
+    except RedisError as error:
+        log.warning("limit_by_rows action=%s error=%s", action, error)
+        _take_by_rows(windows, action, amount, count_rows)
+        return
+    if hit:
+        raise RateLimited(windows[hit - 1], action, left / 1000)
+
+
+def limit_spend(user: User, action: str, amount: float) -> None:
+    """Book what was used (tokens, money) after the fact; may pass the limit."""
+    windows = windows_for(user, action)
+    if windows and amount > 0:
+        seconds = [window.seconds for window in windows]
+        try:
+            client().eval(_SPEND, len(windows), *keys(user, action, windows), amount, *seconds)
+        except RedisError as error:
+            log.warning("limit_not_booked action=%s amount=%s error=%s", action, amount, error)
+
+
+def limit_set(*, subject: str, action: str, rate: str, actor: Any) -> LimitRule:
+    """Set one limit: ``subject`` is ``everyone``, ``group:NAME`` or ``user:EMAIL``; ``rate`` is
+    ``1000/m``. A longer window of the same subject that allows less is dropped, since it could
+    never let the new rate through. Raises ``UserFacing``."""
+    if action not in LimitAction.values:
+        raise UserFacing(f"Action {action!r} is not one of {', '.join(LimitAction.values)}.")
+    match = _RATE.fullmatch(rate.strip())
+    if not match:
+        raise UserFacing(f"Rate {rate!r} is not of the form 10/m (units: s, m, h, d).")
+    amount, seconds = Decimal(match[1]), int(match[2] or 1) * UNITS[match[3]]
+    where = subject_fields(subject)
+    with transaction.atomic():
+        LimitRule.objects.filter(
+            **where, action=action, seconds__gt=seconds, amount__lt=amount
+        ).delete()
+        rule, _ = LimitRule.objects.update_or_create(
+            **where, action=action, seconds=seconds, defaults={"amount": amount}
+        )
+        audit_record("limit.set", actor=actor, target=subject, data={action: rate})
+    return rule
+
+
+def subject_fields(subject: str) -> dict[str, Any]:
+    """``scope``, ``group`` and ``user`` of a scoped row, from its written form."""
+    kind, _, name = subject.partition(":")
+    fields: dict[str, Any] = {"scope": kind, "group": None, "user": None}
+    if kind == Scope.EVERYONE and not name:
+        return fields
+    if kind == Scope.GROUP and (group := Group.objects.filter(name=name).first()):
+        return fields | {"group": group}
+    if kind == Scope.USER and (user := User.objects.filter(email=name.lower()).first()):
+        return fields | {"user": user}
+    raise UserFacing(f"{subject!r} is nobody here. Use everyone, group:NAME or user:EMAIL.")
+
+
+def _take_by_rows(
+    windows: list[Window],
+    action: str,
+    amount: float,
+    count_rows: Callable[[datetime], float] | None,
+) -> None:
+    for window in windows if count_rows else []:
+        assert count_rows is not None
+        used = count_rows(clock.now() - timedelta(seconds=window.seconds))
+        if used + amount > window.amount:
+            raise RateLimited(window, action, window.seconds)

@@ -1,0 +1,1 @@
+"""Runs, the agent loop and the model providers."""

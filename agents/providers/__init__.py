@@ -1,0 +1,1 @@
+"""Model providers: one file per wire format, found by the registry."""

@@ -1,0 +1,161 @@
+"""Taking, keeping and giving back the right to work on a run."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.db.models import Exists, F, OuterRef, Q
+from redis.exceptions import RedisError
+
+from agents.accounts import ModelChoice
+from agents.choices import ACTIVE, OPEN, RunState
+from agents.loop import TurnState, signature
+from agents.models import Run
+from agents.providers.base import ModelRequest, ToolCallPart
+from agents.selectors.context import request_for
+from agents.services.run import TURN
+from hermes_site.lib import clock, events
+from hermes_site.lib.errors import PortalError
+from hermes_site.lib.faults import fault
+from hermes_site.lib.ids import new_id
+from hermes_site.lib.redis import STREAM_TTL, client, fence_key, partial_key
+from hermes_site.lib.wake import wake
+from memory.models import Message
+from memory.services import emit, message_place
+from tools.models import ToolCall
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Lease:
+    """A run that this worker holds: every write names ``fence``."""
+
+    run: Run
+    fence: int
+    attempt: int
+
+
+@dataclass(frozen=True)
+class Work:
+    """All that a turn needs, or the ``error`` that ends the run before the model is asked."""
+
+    lease: Lease
+    choice: ModelChoice | None
+    request: ModelRequest | None
+    state: TurnState
+    error: PortalError | None = None
+
+
+def run_begin(id: UUID, owner: str) -> Work | None:
+    """Take the lease of a run that is due and read what its turn needs, or None when it is not
+    this run's time: held by another, settled, or behind another run of its session."""
+    lease = _take(id, owner)
+    if lease is None:
+        return None
+    fault("lease_taken")
+    _mark_fence(lease)
+    run = lease.run
+    try:
+        choice, request = request_for(run)
+    except PortalError as error:
+        return Work(lease, None, None, TurnState(), error)
+    return Work(lease, choice, request, TurnState(run.step, _recent_calls(run)))
+
+
+def _take(id: UUID, owner: str) -> Lease | None:
+    now = clock.now()
+    before = Run.objects.filter(session=OuterRef("session"), state__in=OPEN).filter(
+        Q(number__lt=OuterRef("number")) | Q(state__in=ACTIVE)
+    )
+    due = Run.objects.filter(pk=id, due_at__lte=now).filter(
+        Q(state=RunState.QUEUED) | Q(state=RunState.RUNNING, lease_until__lt=now)
+    )
+    try:
+        with transaction.atomic():
+            taken = due.exclude(Exists(before.exclude(pk=id))).update(
+                state=RunState.RUNNING,
+                fence=F("fence") + 1,
+                attempts=F("attempts") + 1,
+                lease_until=now + timedelta(seconds=settings.HERMES_LEASE),
+                lease_owner=owner,
+            )
+            if not taken:
+                return None
+            run = Run.objects.select_related("user", "session", "message").get(pk=id)
+            if not run.user.is_active:
+                _refuse_disabled(run)
+                return None
+            if run.started_at is None:
+                _first_turn(run)
+    except IntegrityError:
+        return None  # two runs of one session at once: the other was first
+    return Lease(run, run.fence, run.attempts)
+
+
+def _first_turn(run: Run) -> None:
+    run.started_at = clock.now()
+    run.save(update_fields=["started_at"])
+    message_place(run.message)
+    emit(
+        run.session_id,
+        run.pk,
+        events.RunStarted(message=str(run.message_id), engine=run.engine, model=run.model),
+    )
+
+
+def _refuse_disabled(run: Run) -> None:
+    run.state, run.finished_at, run.lease_until = RunState.CANCELLED, clock.now(), None
+    run.save(update_fields=["state", "finished_at", "lease_until"])
+    emit(run.session_id, run.pk, events.RunCancelled())
+
+
+def _mark_fence(lease: Lease) -> None:
+    """From here on an older worker's deltas are refused, and the answer's text begins anew."""
+    run = lease.run
+    try:
+        pipe = client().pipeline(transaction=False)
+        pipe.set(fence_key(run.session_id, run.pk), lease.fence, ex=STREAM_TTL)
+        pipe.delete(partial_key(run.session_id, run.answer_id))
+        pipe.execute()
+    except RedisError as error:
+        log.warning("fence_not_marked run=%s error=%s", run.pk, error)
+
+
+def _recent_calls(run: Run) -> tuple[str, ...]:
+    """The calls of the run's last turns, for seeing an endless loop."""
+    turns = Message.objects.filter(run_id=run.pk, role="assistant").order_by("-position")[:3]
+    calls: dict[UUID, list[ToolCallPart]] = {turn.pk: [] for turn in reversed(turns)}
+    if run.step:
+        for call in ToolCall.objects.filter(message__in=list(calls)).order_by("index"):
+            calls[call.message_id].append(ToolCallPart("", call.name, call.arguments))
+    return tuple(signature(asked) for asked in calls.values())
+
+
+def runs_renew(held: dict[UUID, int]) -> set[UUID]:
+    """Keep the leases of this process in one transaction; returns the runs that were lost."""
+    with transaction.atomic():
+        rows = Run.objects.filter(pk__in=list(held), state=RunState.RUNNING)
+        kept = {id for id, fence in rows.values_list("pk", "fence") if held[id] == fence}
+        Run.objects.filter(pk__in=kept).update(
+            lease_until=clock.in_seconds(settings.HERMES_LEASE)
+        )
+    return set(held) - kept
+
+
+def run_hand_back(lease: Lease) -> None:
+    """Return an unfinished turn, at shutdown: queued again, and another worker woken."""
+    back = Run.objects.filter(pk=lease.run.pk, fence=lease.fence, state=RunState.RUNNING).update(
+        state=RunState.QUEUED,
+        lease_until=None,
+        attempts=F("attempts") - 1,
+        answer_id=new_id(),
+        woken_at=clock.now(),
+    )
+    if back:
+        wake(TURN, lease.run.pk)

@@ -1,0 +1,1 @@
+"""Every door: pages, websockets and REST. Doors parse, call one service, and render."""

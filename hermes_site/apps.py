@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class SiteConfig(AppConfig):
+    name = "hermes_site"
+    verbose_name = "Hermes Portal"

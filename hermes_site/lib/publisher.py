@@ -1,0 +1,224 @@
+"""Publishing events: one Lua call per event, everything that waits in one pipeline.
+
+``publish`` is for processes without an event loop; ``LoopPublisher`` for the one that streams.
+Both give Redis the same script, and Redis gives each event its number.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from uuid import UUID
+
+import redis
+import redis.asyncio
+from redis.exceptions import NoScriptError, RedisError
+
+from hermes_site.lib import events
+from hermes_site.lib.redis import (
+    STREAM_TTL,
+    async_client,
+    client,
+    fence_key,
+    partial_key,
+    stream_key,
+)
+
+log = logging.getLogger(__name__)
+
+# The live tail that one session may hold, in events.
+MAX_TAIL = 3000
+
+# A stale worker's delta is refused by its fence. The text so far is kept beside the stream; a
+# length that does not fit (Redis lost it) answers 'resync', and the sender sets it whole.
+_SCRIPT = f"""
+local stream, fence, partial = KEYS[1], KEYS[2], KEYS[3]
+if ARGV[2] ~= '' then
+  local newest = redis.call('GET', fence)
+  if newest and tonumber(newest) > tonumber(ARGV[2]) then return {{'stale', ''}} end
+end
+local kept = 'ok'
+if ARGV[3] ~= '' then
+  if redis.call('STRLEN', partial) ~= tonumber(ARGV[4]) then kept = 'resync'
+  else
+    redis.call('APPEND', partial, ARGV[3])
+    if ARGV[4] == '0' then redis.call('EXPIRE', partial, {STREAM_TTL}) end
+  end
+end
+local id = redis.call('XADD', stream, 'MAXLEN', '~', {MAX_TAIL}, '*', 'e', ARGV[1])
+if ARGV[5] == '1' or redis.call('XLEN', stream) == 1 then
+  redis.call('EXPIRE', stream, {STREAM_TTL})
+end
+redis.call('PUBLISH', stream, id .. ' ' .. ARGV[1])
+return {{kept, id}}
+"""
+
+
+@dataclass
+class LiveText:
+    """The answer of one message as it grows. ``chars`` and ``bytes`` count what was sent."""
+
+    message_id: UUID
+    fence: int
+    text: str = ""
+    chars: int = 0
+    bytes: int = 0
+
+
+@dataclass
+class Outgoing:
+    """An event on its way. ``row`` is its id in the outbox (None for deltas); a delta of an
+    answer carries its ``live`` text, so that neighbours can merge and Redis can be refilled."""
+
+    session_id: UUID
+    run_id: UUID | None
+    type: str
+    data: dict[str, object]
+    at: str = ""
+    row: int | None = None
+    live: LiveText | None = None
+
+    def arguments(self) -> list[bytes | str | int]:
+        """Keys and arguments of the script."""
+        live, text = self.live, b""
+        if live:
+            text = str(self.data["text"]).encode()
+        return [
+            stream_key(self.session_id),
+            fence_key(self.session_id, self.run_id or ""),
+            partial_key(self.session_id, live.message_id if live else ""),
+            events.encode(self.type, self.session_id, self.run_id, self.data, self.at),
+            str(live.fence) if live else "",
+            text,
+            live.bytes if live else 0,
+            "1" if self.row is not None else "0",
+        ]
+
+
+def publish(outgoing: list[Outgoing]) -> dict[int, int]:
+    """Number and send durable events; returns ``{row: seq}``. Raises ``RedisError``."""
+    connection = client()
+    for attempt in (1, 2):
+        sha = connection.script_load(_SCRIPT) if attempt == 2 else _sha(connection)
+        pipe = connection.pipeline(transaction=False)
+        for item in outgoing:
+            pipe.evalsha(sha, 3, *item.arguments())
+        try:
+            answers = pipe.execute()
+        except NoScriptError:
+            continue
+        return {
+            item.row: events.seq_of(answer[1])
+            for item, answer in zip(outgoing, answers, strict=True)
+            if item.row is not None
+        }
+    raise RedisError("the publish script could not be loaded")
+
+
+_SHAS: dict[int, str] = {}
+
+
+def _sha(connection: redis.Redis) -> str:
+    key = id(connection)
+    if key not in _SHAS:
+        _SHAS[key] = str(connection.script_load(_SCRIPT))
+    return _SHAS[key]
+
+
+class LoopPublisher:
+    """Sends a process's events from its event loop, in order, without a fixed window.
+
+    While one pipeline is in flight the next one fills, and neighbouring deltas of an answer
+    merge: that is all the coalescing there is. With Redis away events wait here, merged.
+    ``on_numbered`` gets ``{row: seq}`` of the durable events of each batch.
+    """
+
+    def __init__(self, on_numbered: Callable[[dict[int, int]], None]) -> None:
+        self._waiting: list[Outgoing] = []
+        self._more = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._redis: redis.asyncio.Redis = async_client()
+        self._sha = ""
+        self._on_numbered = on_numbered
+        self._task = asyncio.create_task(self._run(), name="publisher")
+
+    def send(self, items: Iterable[Outgoing]) -> None:
+        """Queue events; call from the loop's own thread."""
+        for item in items:
+            last = self._waiting[-1] if self._waiting else None
+            if item.live and last is not None and last.live is item.live and last.type == item.type:
+                last.data = {**last.data, "text": f"{last.data['text']}{item.data['text']}"}
+            else:
+                self._waiting.append(item)
+        self._idle.clear()
+        self._more.set()
+
+    async def flushed(self, timeout: float) -> None:
+        """Wait until everything queued has been sent, at most ``timeout`` seconds."""
+        try:
+            await asyncio.wait_for(self._idle.wait(), timeout)
+        except TimeoutError:
+            log.warning("publisher_not_flushed waiting=%d", len(self._waiting))
+
+    async def close(self) -> None:
+        self._task.cancel()
+        await self._redis.aclose()
+
+    async def _run(self) -> None:
+        while True:
+            await self._more.wait()
+            self._more.clear()
+            batch, self._waiting = self._waiting, []
+            delay = 0.1
+            while batch:
+                try:
+                    await self._send(batch)
+                    batch = []
+                except (RedisError, OSError) as error:
+                    log.warning("publish_failed waiting=%d error=%s", len(batch), error)
+                    await asyncio.sleep(delay)
+                    delay = min(delay * 2, 2.0)
+            if not self._waiting:
+                self._idle.set()
+
+    async def _send(self, batch: list[Outgoing]) -> None:
+        if not self._sha:
+            self._sha = str(await self._redis.script_load(_SCRIPT))
+        pipe = self._redis.pipeline(transaction=False)
+        sent = []
+        for item in batch:
+            # The delta's place is fixed now: merging may have made it longer since it was queued.
+            if item.live:
+                item.data["offset"] = item.live.chars
+            pipe.evalsha(self._sha, 3, *item.arguments())
+            if item.live:
+                text = str(item.data["text"])
+                sent.append((item.live, item.live.chars, item.live.bytes))
+                item.live.chars += len(text)
+                item.live.bytes += len(text.encode())
+        try:
+            answers = await pipe.execute()
+        except (RedisError, OSError) as error:
+            for live, chars, size in reversed(sent):
+                live.chars, live.bytes = chars, size
+            if isinstance(error, NoScriptError):
+                self._sha = ""
+            raise
+        await self._after(batch, answers)
+
+    async def _after(self, batch: list[Outgoing], answers: list[list[bytes]]) -> None:
+        numbered: dict[int, int] = {}
+        for item, (kept, id) in zip(batch, answers, strict=True):
+            if kept == b"resync" and item.live:
+                await self._redis.set(
+                    partial_key(item.session_id, item.live.message_id),
+                    item.live.text.encode()[: item.live.bytes],
+                    ex=STREAM_TTL,
+                )
+            if item.row is not None and id:
+                numbered[item.row] = events.seq_of(id)
+        if numbered:
+            self._on_numbered(numbered)

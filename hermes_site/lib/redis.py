@@ -1,0 +1,64 @@
+"""Redis clients of a process, and the names of every key the portal uses.
+
+Redis holds hints: the live tail of events, rates, wake-ups. Losing all of it loses nothing
+that was accepted. Each key of the portal has an expiry.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from uuid import UUID
+
+import redis
+import redis.asyncio
+from django.conf import settings
+
+PREFIX = "hermes:"
+# Seconds that the live tail of a session is kept after its last durable event.
+STREAM_TTL = 3600
+
+
+def client() -> redis.Redis:
+    """The blocking client of this process; made anew after a fork."""
+    return _client(os.getpid())
+
+
+@cache
+def _client(pid: int) -> redis.Redis:
+    return redis.Redis.from_url(
+        settings.REDIS_URL, socket_timeout=3, socket_connect_timeout=2, health_check_interval=15
+    )
+
+
+def async_client() -> redis.asyncio.Redis:
+    """A client for the caller's event loop; the caller closes it."""
+    return redis.asyncio.Redis.from_url(
+        settings.REDIS_URL, socket_timeout=5, socket_connect_timeout=2, health_check_interval=15
+    )
+
+
+# The braces keep a session's keys on one node of a cluster.
+def stream_key(session_id: UUID | str) -> str:
+    """The live events of a session, and the channel that carries them."""
+    return f"{PREFIX}s:{{{session_id}}}"
+
+
+def fence_key(session_id: UUID | str, run_id: UUID | str) -> str:
+    """The newest fence of a run: an older worker's deltas are refused."""
+    return f"{PREFIX}f:{{{session_id}}}:{run_id}"
+
+
+def partial_key(session_id: UUID | str, message_id: UUID | str) -> str:
+    """The text so far of a message that is being streamed."""
+    return f"{PREFIX}p:{{{session_id}}}:{message_id}"
+
+
+def user_channel(user_id: UUID | str) -> str:
+    """Control messages to a user's sockets."""
+    return f"{PREFIX}u:{user_id}"
+
+
+def run_channel() -> str:
+    """Control messages to the workers that stream runs: ``cancel <run id>``."""
+    return f"{PREFIX}runs"

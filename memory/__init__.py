@@ -1,0 +1,1 @@
+"""Sessions, messages and their events: what was said, and what clients are told."""

@@ -1,0 +1,139 @@
+"""Accepting, placing and saving messages. All of it runs inside the caller's transaction."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.db.models import F
+
+from accounts.models import User
+from hermes_site.lib.events import MessageCompleted
+from hermes_site.lib.text import title_from
+from memory.choices import MessageState, Role
+from memory.models import Message, Session
+from memory.services.event import emit
+from memory.services.session import position_take
+
+# Leaves room for JSON escapes below the 64 KB of an event.
+_EVENT_TEXT = 24_000
+
+
+def message_accept(
+    session: Session,
+    *,
+    text: str,
+    run_id: UUID,
+    client_id: str | None = None,
+    platform: str = "web",
+    metadata: dict[str, Any] | None = None,
+    parent: Message | None = None,
+    branched: bool = False,
+    placed: bool = False,
+) -> Message:
+    """Store a user's message; it is ``placed`` when its run starts (steering: at once)."""
+    message = Message.objects.create(
+        user_id=session.user_id,
+        session=session,
+        run_id=run_id,
+        position=position_take(session.pk),
+        placed=placed,
+        parent=parent,
+        branched=branched,
+        role=Role.USER,
+        text=text,
+        client_id=client_id,
+        platform=platform,
+        metadata=metadata or {},
+    )
+    if not session.title:
+        title = title_from(text)
+        Session.objects.filter(pk=session.pk, title="").update(title=title)
+        session.title = title
+    Session.objects.filter(pk=session.pk).update(message_count=F("message_count") + 1)
+    message_tell(message)
+    return message
+
+
+def message_place(message: Message) -> None:
+    """Put a queued message at the end of the session, now that its run starts."""
+    if message.placed:
+        return
+    last = Message.objects.filter(session_id=message.session_id, active=True, placed=True)
+    if message.branched:
+        _branch_off(message)
+    else:
+        message.parent = last.order_by("-position").first()
+    message.placed = True
+    newest = Message.objects.filter(session_id=message.session_id).order_by("-position").first()
+    moves = newest is not None and newest.pk != message.pk
+    if moves:
+        message.position = position_take(message.session_id)
+    message.save(update_fields=["placed", "position", "parent"])
+    if moves:
+        message_tell(message)
+
+
+def _branch_off(message: Message) -> None:
+    """Everything after the parent leaves the active branch; it stays reachable."""
+    after = message.parent.position if message.parent else 0
+    Message.objects.filter(
+        session_id=message.session_id, active=True, placed=True, position__gt=after
+    ).exclude(pk=message.pk).update(active=False)
+
+
+def answer_save(
+    *,
+    id: UUID,
+    session_id: UUID,
+    user: User | UUID,
+    run_id: UUID,
+    text: str,
+    state: str = MessageState.COMPLETED,
+    reasoning: str = "",
+    model: str = "",
+    tokens: int = 0,
+    metadata: dict[str, Any] | None = None,
+) -> Message:
+    """Store an assistant message under the id that its stream was sent with."""
+    parent = (
+        Message.objects.filter(session_id=session_id, active=True, placed=True)
+        .order_by("-position")
+        .first()
+    )
+    message = Message.objects.create(
+        id=id,
+        user_id=user.pk if isinstance(user, User) else user,
+        session_id=session_id,
+        run_id=run_id,
+        parent=parent,
+        position=position_take(session_id),
+        role=Role.ASSISTANT,
+        text=text,
+        reasoning=reasoning,
+        state=state,
+        model=model,
+        tokens=tokens,
+        metadata=metadata or {},
+    )
+    Session.objects.filter(pk=session_id).update(message_count=F("message_count") + 1)
+    message_tell(message)
+    return message
+
+
+def message_tell(message: Message) -> None:
+    """Tell clients how the message now stands."""
+    emit(
+        message.session_id,
+        message.run_id,
+        MessageCompleted(
+            message=str(message.pk),
+            role=message.role,
+            text=message.text[:_EVENT_TEXT],
+            state=message.state,
+            position=message.position,
+            client_id=message.client_id,
+            model=message.model,
+            truncated=len(message.text) > _EVENT_TEXT,
+        ),
+    )

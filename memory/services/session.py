@@ -1,0 +1,90 @@
+"""Making and changing sessions."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import F
+
+from accounts.models import User
+from accounts.services import audit_record
+from hermes_site.lib import clock
+from hermes_site.lib.errors import UserFacing
+from hermes_site.lib.text import clean
+from memory.choices import Mode
+from memory.models import Session
+
+MAX_TAGS = 20
+
+
+def session_create(
+    user: User,
+    *,
+    title: str = "",
+    engine: str = "",
+    model: str = "",
+    mode: str = "",
+    platform: str = "web",
+) -> Session:
+    """A new, empty session. Raises ``UserFacing`` for an unknown mode."""
+    return Session.objects.create(
+        user=user,
+        title=clean(title)[:200],
+        engine=engine[:64],
+        model=model[:200],
+        mode=_mode(mode or Mode.CODE),
+        platform=platform,
+    )
+
+
+def session_update(
+    session: Session,
+    *,
+    title: str | None = None,
+    tags: list[str] | None = None,
+    archived: bool | None = None,
+    pinned: bool | None = None,
+    engine: str | None = None,
+    model: str | None = None,
+    mode: str | None = None,
+) -> Session:
+    """Change what the user may change; None leaves a field as it is."""
+    changes: dict[str, Any] = {"title": None if title is None else clean(title)[:200]}
+    changes |= {"pinned": pinned, "engine": engine, "model": model}
+    if tags is not None:
+        if len(tags) > MAX_TAGS:
+            raise UserFacing(f"{len(tags)} tags are too many. At most {MAX_TAGS}.")
+        changes["tags"] = sorted({clean(tag).strip()[:50] for tag in tags} - {""})
+    if mode is not None:
+        changes["mode"] = _mode(mode)
+    changed = {name: value for name, value in changes.items() if value is not None}
+    if archived is not None:
+        changed["archived_at"] = clock.now() if archived else None
+    for name, value in changed.items():
+        setattr(session, name, value)
+    session.save(update_fields=list(changed))
+    return session
+
+
+def session_delete(session: Session, *, via: str) -> None:
+    """Delete a session with all that hangs on it. The caller has ended its runs."""
+    with transaction.atomic():
+        audit_record("session.deleted", actor=session.user, target=session.pk, via=via)
+        session.delete()
+
+
+def position_take(session_id: UUID) -> int:
+    """The next place in a session; taken under the row's lock, inside a transaction."""
+    Session.objects.filter(pk=session_id).update(
+        next_position=F("next_position") + 1, last_active_at=clock.now()
+    )
+    taken = Session.objects.values_list("next_position", flat=True).get(pk=session_id)
+    return int(taken) - 1
+
+
+def _mode(mode: str) -> str:
+    if mode not in Mode.values:
+        raise UserFacing(f"Mode {mode!r} is not one of {', '.join(Mode.values)}.")
+    return mode

@@ -1,0 +1,1 @@
+"""Terminal backends: where commands run. One file each, found by the registry."""

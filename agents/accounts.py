@@ -53,7 +53,10 @@ def configured() -> dict[str, Account]:
         url = env.text("OPENROUTER_BASE_URL", "https://openrouter.ai/api/v1")
         accounts.append(Account("openrouter", "openai", key, url))
     if not accounts:
-        accounts = [Account(s.name, "openai", "none", s.base_url) for s in found_servers(settings.HERMES_HOME)]
+        accounts = [
+            Account(s.name, "openai", "none", s.base_url)
+            for s in found_servers(settings.HERMES_HOME)
+        ]
     url = offline_url(settings.HERMES_HOME)
     if not accounts and url:
         accounts.append(Account("offline", "openai", "none", url, OFFLINE_PROFILE))

@@ -5,6 +5,9 @@ from __future__ import annotations
 from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
 
+# The task that is woken for a run (agents.tasks).
+TURN = "agents.turn"
+
 
 class RunState(TextChoices):
     """``waiting``: for tools, or for a person."""

@@ -158,7 +158,11 @@ def _check_repeats(answer: Answer, state: TurnState, limits: TurnLimits) -> None
 
 def signature(calls: list[ToolCallPart]) -> str:
     """The calls of a turn as one comparable text."""
-    return repr([(call.name, sorted(call.arguments.items(), key=str)) for call in calls]) if calls else ""
+    return (
+        repr([(call.name, sorted(call.arguments.items(), key=str)) for call in calls])
+        if calls
+        else ""
+    )
 
 
 def _wait(error: ModelError, attempt: int, limits: TurnLimits) -> float:

@@ -34,6 +34,9 @@ class Streaming(Protocol):
 async def run_turn(work: Work, host: Streaming) -> None:
     """Stream the model and save what it gave. Raises ``Interrupted`` when the lease was lost."""
     lease = work.lease
+    if work.direct:
+        await host.database(turn_save, lease, work.direct, "")
+        return
     if work.error or work.choice is None or work.request is None:
         code = work.error.code if work.error else "internal"
         message = work.error.message if work.error else "The turn could not be prepared."

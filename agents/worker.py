@@ -14,20 +14,19 @@ import socket
 import sys
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any, TypeVar
 from uuid import UUID
 
 import uvloop
-from celery.signals import worker_shutdown
+from celery.signals import worker_ready, worker_shutdown
 from django.conf import settings
-from django.db import connection
 
-from agents.streaming import run_turn
 from agents.providers.pool import ProviderPool
 from agents.services import run_begin, run_hand_back, runs_renew
 from agents.services.lease import Lease
+from agents.streaming import run_turn
+from hermes_site.lib.database import DatabaseThreads
 from hermes_site.lib.errors import Interrupted
 from hermes_site.lib.publisher import LoopPublisher, Outgoing
 from hermes_site.lib.redis import run_channel
@@ -48,8 +47,7 @@ class Worker:
         self._slots = threading.BoundedSemaphore(settings.HERMES_MAX_STREAMS)
         self._draining = False
         self._held: dict[UUID, tuple[Lease, asyncio.Task[Any]]] = {}
-        threads = 2 if connection.vendor == "sqlite" else 4
-        self._database = ThreadPoolExecutor(threads, thread_name_prefix="database")
+        self._database = DatabaseThreads()
         self._loop = uvloop.new_event_loop()
         ready = threading.Event()
         threading.Thread(target=self._serve, args=(ready,), name="loop", daemon=True).start()
@@ -92,7 +90,7 @@ class Worker:
 
     async def database(self, step: Callable[..., T], *args: Any) -> T:
         """Run one whole service function in a database thread."""
-        return await self._loop.run_in_executor(self._database, step, *args)
+        return await self._database.run(step, *args)
 
     async def _work(self, run_id: UUID) -> None:
         try:
@@ -178,9 +176,14 @@ def worker() -> Worker:
     return Worker()
 
 
+@worker_ready.connect
+def _start_with_worker(sender: Any, **kwargs: Any) -> None:
+    """The first run should not wait for the loop to start."""
+    if "turns" in sender.app.amqp.queues.consume_from:
+        worker()
+
+
 @worker_shutdown.connect
 def _drain_on_shutdown(**kwargs: Any) -> None:
     if worker.cache_info().currsize:
         worker().drain(settings.HERMES_DRAIN)
-
-

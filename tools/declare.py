@@ -21,7 +21,14 @@ if typing.TYPE_CHECKING:
 
 CATEGORIES = ("read", "write", "system", "finance")
 _NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_]{0,63}")
-_JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", list: "array", dict: "object"}
+_JSON_TYPES = {
+    str: "string",
+    int: "integer",
+    float: "number",
+    bool: "boolean",
+    list: "array",
+    dict: "object",
+}
 _KEYWORDS = {"type", "description", "enum", "items", "minimum", "maximum", "default", "required"}
 
 
@@ -100,9 +107,13 @@ def tool(
     that names no category is ``system``, the one that asks most.
     """
     if not _NAME.fullmatch(name):
-        raise ValueError(f"Tool name {name!r}: use letters, digits and _, at most 64, a letter first.")
+        raise ValueError(
+            f"Tool name {name!r}: use letters, digits and _, at most 64, a letter first."
+        )
     if category not in CATEGORIES:
-        raise ValueError(f"Tool {name!r}: category {category!r} is not one of {', '.join(CATEGORIES)}.")
+        raise ValueError(
+            f"Tool {name!r}: category {category!r} is not one of {', '.join(CATEGORIES)}."
+        )
     if not description.strip():
         raise ValueError(f"Tool {name!r} has no description; the model needs one.")
 
@@ -161,4 +172,8 @@ def _json_type(fn: Callable[..., Any], argument: str, hint: Any) -> str:
 def _argument_docs(fn: Callable[..., Any]) -> dict[str, str]:
     """The ``name: text`` lines under ``Args:`` in a Google-style docstring."""
     section = re.search(r"Args:\n(.*?)(?:\n\s*\n|\n\s*Returns:|\Z)", inspect.getdoc(fn) or "", re.S)
-    return dict(re.findall(r"^\s+(\w+)(?: \([^)]*\))?: (.+)$", section.group(1), re.M)) if section else {}
+    return (
+        dict(re.findall(r"^\s+(\w+)(?: \([^)]*\))?: (.+)$", section.group(1), re.M))
+        if section
+        else {}
+    )

@@ -67,7 +67,9 @@ class Decision:
 
     @property
     def why(self) -> str:
-        return next((why for _, outcome, why in reversed(self.trace) if outcome == self.outcome), "")
+        return next(
+            (why for _, outcome, why in reversed(self.trace) if outcome == self.outcome), ""
+        )
 
 
 def weigh(rows: PolicyRows, call: CallFacts, *, surface: str, mode: str) -> Decision:

@@ -30,11 +30,7 @@ class LimitRule(ScopedRow):
         verbose_name_plural = _("limits")
         constraints = [
             ScopedRow.scope_check("limit_scope"),
-            models.UniqueConstraint(
-                fields=["scope", "group", "user", "action", "seconds"],
-                name="limit_once",
-                nulls_distinct=False,
-            ),
+            *ScopedRow.once("limit_once", "action", "seconds"),
         ]
 
     def __str__(self) -> str:

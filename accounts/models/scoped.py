@@ -33,6 +33,19 @@ class ScopedRow(models.Model):
             | models.Q(scope="user", group=None, user__isnull=False),
         )
 
+    @staticmethod
+    def once(name: str, *fields: str) -> list[models.UniqueConstraint]:
+        """One row per ``fields`` for everyone, for each group and for each user."""
+        own = {"everyone": [], "group": ["group"], "user": ["user"]}
+        return [
+            models.UniqueConstraint(
+                fields=[*subject, *fields],
+                name=f"{name}_{scope}",
+                condition=models.Q(scope=scope),
+            )
+            for scope, subject in own.items()
+        ]
+
     def clean(self) -> None:
         wanted = {"everyone": (False, False), "group": (True, False), "user": (False, True)}
         if (self.group_id is not None, self.user_id is not None) != wanted.get(self.scope):

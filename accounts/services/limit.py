@@ -41,7 +41,9 @@ for i, key in ipairs(KEYS) do
 end
 for i, key in ipairs(KEYS) do
   redis.call('INCRBYFLOAT', key, ARGV[1])
-  if redis.call('PTTL', key) < 0 then redis.call('PEXPIRE', key, tonumber(ARGV[i * 2 + 1]) * 1000) end
+  if redis.call('PTTL', key) < 0 then
+    redis.call('PEXPIRE', key, tonumber(ARGV[i * 2 + 1]) * 1000)
+  end
 end
 return {0, 0}
 """

@@ -59,9 +59,7 @@ def token_create(
             scopes=wanted,
             expires_at=expires,
         )
-        audit_record(
-            "token.created", actor=user, target=token.pk, via=via, data={"scopes": wanted}
-        )
+        audit_record("token.created", actor=user, target=token.pk, via=via, data={"scopes": wanted})
     return token, secret
 
 

@@ -70,9 +70,7 @@ def user_set_level(user: User, level: str, *, actor: Any) -> None:
     with transaction.atomic():
         old, user.level = user.level, level
         user.save(update_fields=["level"])
-        audit_record(
-            "user.level", actor=actor, target=user.email, data={"from": old, "to": level}
-        )
+        audit_record("user.level", actor=actor, target=user.email, data={"from": old, "to": level})
 
 
 def user_set_active(user: User, active: bool, *, actor: Any) -> None:

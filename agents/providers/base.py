@@ -15,12 +15,14 @@ from typing import Any
 @dataclass(frozen=True)
 class ToolCallPart:
     """A tool call as the model asked for it. ``error`` is set when its arguments could not be
-    read; it then goes back to the model instead of running."""
+    read; it then goes back to the model instead of running. ``repaired`` when its JSON had to
+    be mended."""
 
     id: str
     name: str
     arguments: dict[str, Any]
     error: str | None = None
+    repaired: bool = False
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,8 @@ class ChatMessage:
 
 @dataclass(frozen=True)
 class ModelProfile:
-    """Facts about a model: ``context`` and ``max_output`` in tokens; ``tools`` False offers none."""
+    """Facts about a model: ``context`` and ``max_output`` in tokens; without ``tools`` none are
+    offered to it."""
 
     context: int = 128_000
     max_output: int | None = None

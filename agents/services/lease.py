@@ -13,12 +13,12 @@ from django.db.models import Exists, F, OuterRef, Q
 from redis.exceptions import RedisError
 
 from agents.accounts import ModelChoice
-from agents.choices import ACTIVE, OPEN, RunState
-from agents.loop import TurnState, signature
+from agents.choices import ACTIVE, OPEN, TURN, RunState
+from agents.direct import direct_call
+from agents.loop import Answer, TurnState, signature
 from agents.models import Run
 from agents.providers.base import ModelRequest, ToolCallPart
 from agents.selectors.context import request_for
-from agents.services.run import TURN
 from hermes_site.lib import clock, events
 from hermes_site.lib.errors import PortalError
 from hermes_site.lib.faults import fault
@@ -28,6 +28,7 @@ from hermes_site.lib.wake import wake
 from memory.models import Message
 from memory.services import emit, message_place
 from tools.models import ToolCall
+from tools.services.request import AskedCall
 
 log = logging.getLogger(__name__)
 
@@ -43,13 +44,15 @@ class Lease:
 
 @dataclass(frozen=True)
 class Work:
-    """All that a turn needs, or the ``error`` that ends the run before the model is asked."""
+    """All that a turn needs; or the ``error`` that ends the run before the model is asked, or
+    the answer of a ``direct`` call, which needs no model."""
 
     lease: Lease
     choice: ModelChoice | None
     request: ModelRequest | None
     state: TurnState
     error: PortalError | None = None
+    direct: Answer | None = None
 
 
 def run_begin(id: UUID, owner: str) -> Work | None:
@@ -61,11 +64,22 @@ def run_begin(id: UUID, owner: str) -> Work | None:
     fault("lease_taken")
     _mark_fence(lease)
     run = lease.run
+    if asked := direct_call(run.message.text):
+        return Work(lease, None, None, TurnState(run.step), direct=_direct(run, asked))
     try:
         choice, request = request_for(run)
     except PortalError as error:
         return Work(lease, None, None, TurnState(), error)
     return Work(lease, choice, request, TurnState(run.step, _recent_calls(run)))
+
+
+def _direct(run: Run, asked: AskedCall) -> Answer:
+    """What a model would have answered: first the call, then what it gave."""
+    if run.step == 0:
+        part = ToolCallPart(asked.id, asked.name, asked.arguments, asked.error)
+        return Answer(calls=[part])
+    call = ToolCall.objects.filter(run_id=run.pk).order_by("created_at").first()
+    return Answer(text=call.result if call else "")
 
 
 def _take(id: UUID, owner: str) -> Lease | None:
@@ -142,9 +156,7 @@ def runs_renew(held: dict[UUID, int]) -> set[UUID]:
     with transaction.atomic():
         rows = Run.objects.filter(pk__in=list(held), state=RunState.RUNNING)
         kept = {id for id, fence in rows.values_list("pk", "fence") if held[id] == fence}
-        Run.objects.filter(pk__in=kept).update(
-            lease_until=clock.in_seconds(settings.HERMES_LEASE)
-        )
+        Run.objects.filter(pk__in=kept).update(lease_until=clock.in_seconds(settings.HERMES_LEASE))
     return set(held) - kept
 
 

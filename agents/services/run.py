@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import F
 
 from accounts.models import User
-from accounts.services import limit_take
+from agents import commands
 from agents.accounts import check_choice
-from agents.choices import OPEN, RunState
+from agents.choices import TURN, RunState
 from agents.models import Run
 from agents.registry import ENGINES
-from hermes_site.lib import events
+from agents.services.intake import message_limit, message_text
+from hermes_site.lib import clock, events
 from hermes_site.lib.errors import Conflict, UserFacing
 from hermes_site.lib.faults import fault
 from hermes_site.lib.ids import new_id
-from hermes_site.lib.text import clean
 from hermes_site.lib.wake import wake_on_commit
 from memory.choices import Mode
 from memory.models import Attachment, Message, Session
-from memory.services import emit, message_accept
+from memory.services import answer_save, emit, message_accept
 
-TURN = "agents.turn"
 # Runs that may wait in one session.
 MAX_QUEUED = 50
 
@@ -59,7 +56,7 @@ def message_send(
     queued = Run.objects.filter(session=session, state=RunState.QUEUED).count()
     if queued >= MAX_QUEUED:
         raise Conflict(f"{queued} messages wait in this session already.", code="queue_full")
-    limit_take(user, "message", count_rows=lambda since: _messages_since(user, since))
+    message_limit(user)
     try:
         with transaction.atomic():
             run = Run(
@@ -76,51 +73,43 @@ def message_send(
                 branched=branched,
             )
             run.message, run.number = message, message.position
-            run.save(force_insert=True)
-            emit(session.pk, run.pk, events.RunQueued(message=str(message.pk), position=queued))
             fault("message_inserted")
-            wake_on_commit(TURN, run.pk)
+            if not _answered_at_once(run, text):
+                run.save(force_insert=True)
+                queued_event = events.RunQueued(message=str(message.pk), position=queued)
+                emit(session.pk, run.pk, queued_event)
+                wake_on_commit(TURN, run.pk)
     except IntegrityError:
         known = _sent_before(session, client_id)  # the same client_id in parallel
         if known is None:
             raise
         return known
+    fault("message_committed")
     return message, run
 
 
-def message_text(text: Any) -> str:
-    """A message's text, cleaned. Raises ``UserFacing`` that names the limit."""
-    if not isinstance(text, str):
-        raise UserFacing("text must be a string.")
-    if len(text) > settings.HERMES_MAX_MESSAGE:
-        raise UserFacing(
-            f"The message has {len(text):,} characters; at most {settings.HERMES_MAX_MESSAGE:,}.",
-            code="too_large",
-            status=413,
-        )
-    text = clean(text)
-    if not text.strip():
-        raise UserFacing("The message is empty.", code="empty")
-    return text
-
-
-def run_steer(user: User, run: Run, text: str, *, via: str) -> Message:
-    """Say something to a run that is under way; its next turn sees it. Raises ``Conflict``."""
-    text = message_text(text)
-    limit_take(user, "message", count_rows=lambda since: _messages_since(user, since))
-    with transaction.atomic():
-        # Changes nothing, but locks the row and checks that the run still goes on.
-        if not Run.objects.filter(pk=run.pk, state__in=OPEN).update(state=F("state")):
-            run.refresh_from_db()
-            raise Conflict(f"The run is {run.state}.", code="settled", extra={"state": run.state})
-        return message_accept(run.session, text=text, run_id=run.pk, platform=via, placed=True)
+def _answered_at_once(run: Run, text: str) -> bool:
+    """Commands such as ``/stop`` do not wait behind the run that they are about."""
+    said = commands.answer(commands.Here(run.user, run.session, run.surface), text)
+    if said is None:
+        return False
+    Message.objects.filter(pk=run.message_id).update(placed=True)
+    now = clock.now()
+    run.state, run.started_at, run.finished_at = RunState.COMPLETED, now, now
+    run.save(force_insert=True)
+    reply = answer_save(
+        id=run.answer_id, session_id=run.session_id, user=run.user, run_id=run.pk, text=said
+    )
+    emit(run.session_id, run.pk, events.RunCompleted(message=str(reply.pk)))
+    return True
 
 
 def _run_fields(session: Session, engine: str, model: str, mode: str) -> dict[str, str]:
     engine = engine or session.engine or settings.HERMES_DEFAULT_ENGINE
     if ENGINES.get(engine) is None:
         raise UserFacing(
-            f"Engine {engine[:64]!r} is not one of {', '.join(ENGINES.all())}.", code="unknown_engine"
+            f"Engine {engine[:64]!r} is not one of {', '.join(ENGINES.all())}.",
+            code="unknown_engine",
         )
     mode = mode or session.mode
     if mode not in Mode.values:
@@ -141,7 +130,3 @@ def _sent_before(session: Session, client_id: str | None) -> tuple[Message, Run]
 def _check_files(user: User, files: list[Any]) -> None:
     for id in files:
         Attachment.objects.for_user(user).fetch(id)
-
-
-def _messages_since(user: User, since: datetime) -> int:
-    return Message.objects.filter(user=user, role="user", created_at__gte=since).count()

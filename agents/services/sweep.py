@@ -9,9 +9,8 @@ from datetime import timedelta
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef
 
-from agents.choices import RunState
+from agents.choices import TURN, RunState
 from agents.models import Run
-from agents.services.run import TURN
 from agents.services.turn import run_resume, wake_next
 from hermes_site.lib import clock, events
 from hermes_site.lib.ids import new_id

@@ -8,11 +8,10 @@ from django.db import transaction
 from django.db.models import F
 
 from accounts.services import limit_spend
-from agents.choices import ACTIVE, RunState
+from agents.choices import ACTIVE, TURN, RunState
 from agents.loop import Answer
 from agents.models import Run
 from agents.services.lease import Lease
-from agents.services.run import TURN
 from agents.signals import run_finished
 from hermes_site.lib import clock, events
 from hermes_site.lib.errors import Interrupted

@@ -43,7 +43,7 @@ def _take(path: Path, point: str) -> str:
         fcntl.flock(handle, fcntl.LOCK_EX)
         lines, due = [], ""
         for line in handle.read().splitlines():
-            name, action, count = (line.split() + ["1"])[:3]
+            name, action, count = [*line.split(), "1"][:3]
             if name != point or due:
                 lines.append(line)
             elif int(count) <= 1:

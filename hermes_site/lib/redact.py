@@ -8,7 +8,9 @@ from functools import cache
 
 HIDDEN = "[redacted]"
 # Names whose values are secrets wherever they turn up.
-_NAMES = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|DATABASE_URL|REDIS_URL|EMAIL_URL)")
+_NAMES = re.compile(
+    r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|DATABASE_URL|REDIS_URL|EMAIL_URL)"
+)
 _SHAPES = re.compile(
     r"""
       \b(?:sk|rk|pk)-[A-Za-z0-9_-]{20,}              # OpenAI, Anthropic, Stripe and their kin

@@ -153,9 +153,8 @@ def guarded(inner: Callable[[], int]) -> int:
             code = inner()
         finally:
             os._exit(code)
-    # The terminal sends Ctrl-C to both; the inner process acts on it.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for sign in (signal.SIGTERM, signal.SIGHUP):
+    # The terminal sends Ctrl-C to both, a person's `kill -INT` to this one only.
+    for sign in STOP_SIGNALS:
         if not _ignored(sign):
             signal.signal(sign, lambda number, _: kernel.send(pid, number))
     _, status = os.waitpid(pid, 0)

@@ -17,7 +17,9 @@ class Attachment(models.Model):
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
-    session = models.ForeignKey(Session, models.CASCADE, null=True, blank=True, related_name="files")
+    session = models.ForeignKey(
+        Session, models.CASCADE, null=True, blank=True, related_name="files"
+    )
     name = models.CharField(_("name"), max_length=255)
     content_type = models.CharField(_("type"), max_length=100, default="application/octet-stream")
     size = models.PositiveBigIntegerField(_("bytes"))

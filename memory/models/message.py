@@ -23,7 +23,9 @@ class Message(models.Model):
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
     session = models.ForeignKey(Session, models.CASCADE, related_name="messages")
     run_id = models.UUIDField(null=True, blank=True, db_index=True)
-    parent = models.ForeignKey("self", models.CASCADE, null=True, blank=True, related_name="replies")
+    parent = models.ForeignKey(
+        "self", models.CASCADE, null=True, blank=True, related_name="replies"
+    )
     position = models.PositiveBigIntegerField()
     placed = models.BooleanField(default=True)
     active = models.BooleanField(default=True)
@@ -37,7 +39,7 @@ class Message(models.Model):
     model = models.CharField(_("model"), max_length=200, blank=True)
     platform = models.CharField(_("platform"), max_length=32, default="web")
     tokens = models.PositiveIntegerField(_("tokens"), default=0)
-    client_id = models.CharField(max_length=100, null=True, blank=True)  # noqa: DJ001 - NULLs differ
+    client_id = models.CharField(max_length=100, null=True, blank=True)
     metadata = models.JSONField(_("metadata"), default=dict, blank=True)
     created_at = models.DateTimeField(_("created"), default=clock.now, editable=False)
 

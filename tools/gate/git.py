@@ -41,8 +41,12 @@ def _no_signatures(given: Arguments) -> None:
 def _one_name(given: Arguments) -> None:
     """``git config name`` reads; with a second operand it writes."""
     asks = {"--get", "--get-all", "--list", "-l"} & set(given.options)
-    if not asks and len(given.operands) != 1 or len(given.operands) > 1:
+    names = [word.text for word in given.operands]
+    if len(names) > 1 or (not names and not asks):
         raise NotRead("it changes the configuration")
+    # Newer releases take verbs here, and one of them opens an editor.
+    if names and "." not in names[0] and names[0] != "list":
+        raise NotRead(f"{names[0]} is not the name of a setting")
 
 
 def _tag_list(given: Arguments) -> None:

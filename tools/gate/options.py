@@ -19,6 +19,11 @@ class NotRead(Exception):
     """An argument is not on the list of those that only read; says which."""
 
 
+def word_set(text: str) -> frozenset[str]:
+    """The blank-separated words of a table."""
+    return frozenset(text.split())
+
+
 @dataclass(frozen=True)
 class Arguments:
     """What was given: option names in order (``-n``, ``--lines``), the operands, and

@@ -14,9 +14,7 @@ from dataclasses import dataclass
 _BLANK = re.compile(r"[ \t]+")
 _OPERATOR = re.compile(r"&&|\|\||\|&|\||;|\n")
 # Discarding output or joining stderr to stdout opens no file that keeps anything.
-_HARMLESS_REDIRECT = re.compile(
-    r"(?:(?:[12]|&)?>{1,2}[ \t]*/dev/null|2>&1|1?>&2)(?=[ \t\n;|&]|\Z)"
-)
+_HARMLESS_REDIRECT = re.compile(r"(?:(?:[12]|&)?>{1,2}[ \t]*/dev/null|2>&1|1?>&2)(?=[ \t\n;|&]|\Z)")
 _LITERAL = re.compile(r"[A-Za-z0-9_./:,=@%+^~!#-]+")
 _SINGLE = re.compile(r"'([^']*)'")
 _DOUBLE_TEXT = re.compile(r'[^"\\$`]+')
@@ -150,7 +148,7 @@ class _Reader:
         if char == "\\" and self.text[self.at + 1 : self.at + 2].strip():
             self.at += 2
             return self.text[self.at - 1]
-        if not char.isascii() and not unicodedata.normalize("NFKC", char).isascii():
+        if not char.isascii() and not _looks_ascii(char):
             self.at += 1
             return char
         raise NotPlain(_refusal(char))
@@ -176,6 +174,11 @@ class _Reader:
             else:
                 raise NotPlain(_refusal(char))
         raise NotPlain("a double quote is not closed")
+
+
+def _looks_ascii(char: str) -> bool:
+    """Full-width letters and operators pass for ASCII; Chinese sentence marks deceive nobody."""
+    return char not in "，：！？" and unicodedata.normalize("NFKC", char).isascii()
 
 
 def _check_word(raw: str, after: str) -> None:

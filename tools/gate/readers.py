@@ -10,18 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tools.gate import scripts
-from tools.gate.options import NotRead, Reads, read_arguments
+from tools.gate.options import NotRead, Reads, read_arguments, word_set
 from tools.gate.plain import Word
 
 # No argument of these writes a file, runs a program or opens a connection.
-_ANYTHING = frozenset(
+_ANYTHING = word_set(
     """
 ls dir vdir cat head tail wc nl tac rev tr cut paste join fold fmt expand unexpand comm cmp od
 base32 base64 md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum stat du
 readlink realpath basename dirname pwd echo seq factor numfmt pr tsort id groups whoami users who
 w uname nproc arch printenv true false : expr tty logname grep egrep fgrep ps uptime free vmstat
 lscpu lsblk which type column hexdump hd cal sleep locale
-""".split()
+    """
 )
 
 _RG = (
@@ -118,4 +118,3 @@ def require_read(words: Sequence[Word]) -> None:
             spec.check(given)
     elif name not in _ANYTHING:
         raise NotRead(f"{name} is not on the list of commands that only read")
-

@@ -40,7 +40,9 @@ _SUBMODULE_MODE = b"\x00\x00\xe0\x00"
 def settings_are_plain(config: str) -> bool:
     """Whether every line of a git configuration is one that cannot name a program or a file."""
     known: set[str] = set()
-    for line in config.splitlines():
+    if any(ord(char) < 32 and char not in "\t\n" for char in config):
+        return False
+    for line in config.split("\n"):
         stripped = line.strip()
         if not stripped or stripped[0] in "#;":
             continue

@@ -6,21 +6,25 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tools.gate.options import Arguments, NotRead, Reads, read_arguments
+from tools.gate.options import Arguments, NotRead, Reads, read_arguments, word_set
 from tools.gate.plain import Word
 
-_FIND_ALONE = frozenset(
-    "-print -print0 -ls -prune -quit -depth -d -mount -xdev -empty -daystart -follow -nouser "
-    "-nogroup -readable -writable -executable -true -false -not -a -and -o -or ! ( ) , -noleaf "
-    "-nowarn -warn -ignore_readdir_race -noignore_readdir_race -H -L -P -O1 -O2 -O3".split()
+_FIND_ALONE = word_set(
+    """
+-print -print0 -ls -prune -quit -depth -d -mount -xdev -empty -daystart -follow -nouser -nogroup
+-readable -writable -executable -true -false -not -a -and -o -or ! ( ) , -noleaf -nowarn -warn
+-ignore_readdir_race -noignore_readdir_race -H -L -P -O1 -O2 -O3
+    """
 )
-_FIND_VALUE = frozenset(
-    "-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname -type -xtype "
-    "-size -mtime -mmin -atime -amin -ctime -cmin -newer -anewer -cnewer -maxdepth -mindepth "
-    "-perm -user -group -uid -gid -links -inum -samefile -fstype -regextype -used -printf".split()
+_FIND_VALUE = word_set(
+    """
+-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname -type -xtype -size
+-mtime -mmin -atime -amin -ctime -cmin -newer -anewer -cnewer -maxdepth -mindepth -perm -user
+-group -uid -gid -links -inum -samefile -fstype -regextype -used -printf
+    """
 )
 _FIND_NEWER = re.compile(r"-newer[aBcm][aBcmt]")
-_PLAIN_RE = r"[A-Za-z0-9_ .,:=<>\"^$*+-]*"
+_PLAIN_RE = r"[A-Za-z0-9_ #.,:=<>\"^$*+-]*"
 _ADDRESS = rf"(?:\d+|\$|/{_PLAIN_RE}/)"
 _SED_STEP = re.compile(
     rf"(?:{_ADDRESS}(?:,\+?{_ADDRESS})?)?[pdq]|s/{_PLAIN_RE}/[A-Za-z0-9_ .,:=-]*/[gpIi0-9]*"
@@ -94,7 +98,7 @@ def printf(words: Sequence[Word]) -> None:
 def test(words: Sequence[Word]) -> None:
     """-v and -R evaluate a variable's name, and with it code in a subscript."""
     for word in words:
-        if word.text in ("-v", "-R") or word.is_pattern and word.raw not in ("[", "]"):
+        if word.text in ("-v", "-R") or (word.is_pattern and word.raw != "]"):
             raise NotRead(f"{word.raw} may evaluate more than it shows")
 
 

@@ -35,7 +35,7 @@ class Approval(models.Model):
         _("decision"),
         max_length=10,
         choices=ApprovalDecision.choices,
-        null=True,  # noqa: DJ001 - pending is the absence of a decision
+        null=True,
         blank=True,
     )
     decided_at = models.DateTimeField(_("decided"), null=True, blank=True)

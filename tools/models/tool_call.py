@@ -40,7 +40,9 @@ class ToolCall(models.Model):
         _("state"), max_length=12, choices=CallState.choices, default=CallState.PENDING
     )
     result = models.TextField(_("result"), blank=True)
-    attachment = models.ForeignKey(Attachment, models.SET_NULL, null=True, blank=True, related_name="+")
+    attachment = models.ForeignKey(
+        Attachment, models.SET_NULL, null=True, blank=True, related_name="+"
+    )
     fence = models.PositiveIntegerField(default=0)
     attempts = models.PositiveSmallIntegerField(default=0)
     lease_until = models.DateTimeField(null=True)

@@ -32,9 +32,7 @@ def policy_rows(user: User, session_id: UUID | None = None) -> PolicyRows:
         level=level.level,
         level_source=level.source,
         matrix={(c.level, c.category): c.outcome for c in MatrixCell.objects.all()},
-        rules=tuple(
-            Rule(r.scope, r.tool, r.outcome, r.argument, r.pattern, r.note) for r in rules
-        ),
+        rules=tuple(Rule(r.scope, r.tool, r.outcome, r.argument, r.pattern, r.note) for r in rules),
         off={s.tool: s.note for s in ToolSwitch.objects.filter(enabled=False)},
         grants=frozenset(grants.values_list("tool", "digest")),
     )

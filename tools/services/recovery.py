@@ -50,7 +50,10 @@ def _bury(call: ToolCall) -> None:
     with transaction.atomic():
         if call.category == Category.READ and call.attempts < MAX_ATTEMPTS:
             again = held.update(
-                state=CallState.PENDING, fence=F("fence") + 1, lease_until=None, woken_at=clock.now()
+                state=CallState.PENDING,
+                fence=F("fence") + 1,
+                lease_until=None,
+                woken_at=clock.now(),
             )
             if again:
                 transaction.on_commit(lambda: wake(EXECUTE, call.pk))

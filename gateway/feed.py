@@ -1,0 +1,147 @@
+"""The live events of one session for one client: the rest after a number, then what comes.
+
+Websocket and SSE are two forms of this. A disconnect never stops a run; a client that is too
+slow is dropped and catches up by its number.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from functools import cache
+from uuid import UUID
+
+import redis.asyncio
+from django.db.models import Min
+from redis.exceptions import RedisError
+
+from accounts.models import User
+from gateway.selectors.snapshot import snapshot
+from hermes_site.lib import events
+from hermes_site.lib.database import in_database
+from hermes_site.lib.redis import async_client, stream_key
+from hermes_site.lib.subscriber import Subscriber
+from memory.models import SessionEvent
+
+log = logging.getLogger(__name__)
+
+# Events that may wait for one client before it is dropped.
+MAX_WAITING = 2000
+
+
+class Lagging(Exception):
+    """The client reads too slowly; it comes back with its last number."""
+
+
+@cache
+def hub() -> Subscriber:
+    """The one subscription connection of this web process."""
+    return Subscriber()
+
+
+@cache
+def _redis() -> redis.asyncio.Redis:
+    return async_client()
+
+
+class Feed:
+    """Iterate over ``(seq, event)``; ``after`` is the last number the client has, or None.
+
+    The caller has checked that the session is the user's; the snapshot checks it once more.
+    """
+
+    def __init__(self, user: User, session_id: UUID, after: int | None) -> None:
+        self._user, self._session = user, session_id
+        self._last = after
+        self._channel = stream_key(session_id)
+        self._waiting: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._lagging = False
+
+    async def events(self) -> AsyncIterator[tuple[int, bytes]]:
+        """Raises ``Lagging`` when the client does not keep up."""
+        await hub().subscribe(self._channel, self._heard)
+        try:
+            async for item in self._catch_up():
+                yield item
+            while True:
+                payload = await self._waiting.get()
+                if self._lagging:
+                    raise Lagging
+                if payload is None:  # the subscription was broken for a while
+                    async for item in self._catch_up():
+                        yield item
+                    continue
+                id, _, event = payload.partition(b" ")
+                seq = events.seq_of(id)
+                if self._last is None or seq > self._last:
+                    self._last = seq
+                    yield seq, events.with_seq(seq, event)
+        finally:
+            hub().unsubscribe(self._channel, self._heard)
+
+    def _heard(self, payload: bytes | None) -> None:
+        if self._waiting.qsize() >= MAX_WAITING:
+            self._lagging = True
+        else:
+            self._waiting.put_nowait(payload)
+
+    async def _catch_up(self) -> AsyncIterator[tuple[int, bytes]]:
+        """What the live tail has after the last number; where it does not reach back that far,
+        one snapshot."""
+        tail = await self._tail()
+        if tail is None:
+            seq, data = await in_database(snapshot, self._user, self._session)
+            payload = events.encode("session.snapshot", self._session, None, data)
+            self._last = seq
+            yield seq, events.with_seq(seq, payload)
+            tail = await self._after(seq)
+        for id, event in tail:
+            seq = events.seq_of(id)
+            if self._last is None or seq > self._last:
+                self._last = seq
+                yield seq, events.with_seq(seq, event)
+
+    async def _tail(self) -> list[tuple[bytes, bytes]] | None:
+        """The events after the last number, or None when some may be missing."""
+        if self._last is None:
+            return None
+        try:
+            oldest = await _redis().xrange(self._channel, count=1)
+        except (RedisError, OSError):
+            return None
+        if not oldest:
+            return None
+        first = events.seq_of(oldest[0][0])
+        covered = first <= self._last or (
+            self._last == 0 and first == await in_database(self._first_ever)
+        )
+        return await self._after(self._last) if covered else None
+
+    def _first_ever(self) -> int | None:
+        found = SessionEvent.objects.filter(session_id=self._session).aggregate(Min("seq"))
+        return found["seq__min"]
+
+    async def _after(self, seq: int) -> list[tuple[bytes, bytes]]:
+        try:
+            rows = await _redis().xrange(self._channel, min=f"({events.stream_id(seq)}")
+        except (RedisError, OSError) as error:
+            log.warning("tail_unreadable session=%s error=%s", self._session, error)
+            return []
+        return [(id, fields[b"e"]) for id, fields in rows]
+
+
+def parse_after(raw: str | None) -> int | None:
+    """The ``after`` of a request: a number, or None when absent. Raises ``ValueError``."""
+    if raw is None or raw == "":
+        return None
+    value = int(raw)
+    if not 0 <= value < 2**53:
+        raise ValueError(raw)
+    return value
+
+
+def private_event(session_id: UUID, seq: int, type: str, data: dict[str, object]) -> bytes:
+    """The answer to a client's own action (``ack``, ``pong``, ``error``), for it alone. It
+    carries the last number sent before it, so that it does not move the client's place."""
+    return events.with_seq(seq, events.encode(type, session_id, None, data))

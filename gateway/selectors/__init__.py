@@ -1,0 +1,1 @@
+"""Reading for the doors: rows in the shapes that clients get."""

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 from hermes_site.services import kernel
+from hermes_site.services.forked import ROOT, start_forked
 from hermes_site.services.processes import Options, Process
 
 FIRST_DELAY = 0.2
@@ -16,7 +17,6 @@ LONGEST_DELAY = 10.0
 # Whoever ran this long was well; its next fault is a new one.
 WELL_AFTER = 30.0
 LOG_LIMIT = 10 * 1024 * 1024
-ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 class Child:
@@ -43,21 +43,12 @@ class Child:
     def start(self) -> None:
         """Start it in a session of its own, tied to this process's life."""
         self.trim_log()
-        parent = os.getpid()
+        command = self.process.command(self.options)
         with self.log_path.open("ab") as log:
-            popen = subprocess.Popen(  # noqa: S603
-                self.process.command(self.options),
-                cwd=ROOT,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                # Safe here: the supervisor has one thread.
-                preexec_fn=lambda: _before_exec(parent),
-            )
-        self.pid = popen.pid
-        # The supervisor reaps every child itself; Popen must not warn about this one.
-        popen.returncode = 0
+            if self.process.forked():
+                self.pid = start_forked(self.name, command, log.fileno())
+            else:
+                self.pid = _start_program(command, log.fileno())
         self.started_at = time.monotonic()
         _write_whole(self.pid_path, f"{self.pid}\n")
 
@@ -93,10 +84,21 @@ class Child:
             os.truncate(self.log_path, 0)
 
 
-def _before_exec(parent: int) -> None:
-    for sign in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(sign, signal.SIG_DFL)
-    kernel.die_with_parent(parent)
+def _start_program(command: list[str], log: int) -> int:
+    parent = os.getpid()
+    popen = subprocess.Popen(  # noqa: S603
+        command,
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=log,
+        start_new_session=True,
+        # Safe here: the supervisor has one thread.
+        preexec_fn=lambda: kernel.begin_child(parent),
+    )
+    # The supervisor reaps every child itself; Popen must not warn about this one.
+    popen.returncode = 0
+    return popen.pid
 
 
 def _write_whole(path: Path, text: str) -> None:

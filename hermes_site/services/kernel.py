@@ -9,6 +9,7 @@ import signal
 from pathlib import Path
 
 PR_SET_PDEATHSIG = 1
+PR_SET_NAME = 15
 PR_SET_CHILD_SUBREAPER = 36
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -18,6 +19,18 @@ def die_with_parent(parent: int, sign: int = signal.SIGTERM) -> None:
     _libc.prctl(PR_SET_PDEATHSIG, int(sign), 0, 0, 0)
     if os.getppid() != parent:
         os.kill(os.getpid(), sign)
+
+
+def begin_child(parent: int) -> None:
+    """What a new child does first: signals as usual, and its life tied to ``parent``'s."""
+    for sign in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(sign, signal.SIG_DFL)
+    die_with_parent(parent)
+
+
+def name_process(name: str) -> None:
+    """The short name in ``ps -e`` and ``top``; the kernel keeps 15 bytes."""
+    _libc.prctl(PR_SET_NAME, name.encode()[:15], 0, 0, 0)
 
 
 def adopt_orphans() -> None:

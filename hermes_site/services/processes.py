@@ -35,6 +35,7 @@ class Process:
     """One row: its command line (made anew at each start), and how it ends.
 
     Stages stop one after the other, lowest first; ``grace`` s after SIGTERM comes SIGKILL.
+    A ``forked`` row is a Python program that runs in a fork of the supervisor.
     """
 
     name: str
@@ -42,20 +43,30 @@ class Process:
     stage: int
     grace: float = 5
     wanted: Callable[[Options], bool] = lambda _: True
+    forked: Callable[[], bool] = lambda: False
 
 
 def table() -> list[Process]:
     """All rows. The web stops first, so that nobody is shown half a portal; Valkey last."""
     return [
         Process("valkey", _valkey, stage=4, wanted=lambda options: options.embedded_valkey),
-        Process("web", _web, stage=0),
-        Process("turns", _worker("turns", "threads", 4), stage=2, grace=10),
-        Process("tools", _worker("tools", "prefork", 2), stage=2, grace=10),
-        Process("default", _worker("default", "threads", 2), stage=2, grace=10),
-        Process("beat", _beat, stage=1),
-        Process("gateway", _gateway, stage=1),
+        Process("web", _web, stage=0, forked=_no_reactor),
+        Process("turns", _worker("turns", "threads", 4), stage=2, grace=10, forked=_always),
+        Process("tools", _worker("tools", "prefork", 2), stage=2, grace=10, forked=_always),
+        Process("default", _worker("default", "threads", 2), stage=2, grace=10, forked=_always),
+        Process("beat", _beat, stage=1, forked=_always),
+        Process("gateway", _gateway, stage=1, forked=_always),
         Process("offline", _offline, stage=3, wanted=lambda options: options.offline_model),
     ]
+
+
+def _always() -> bool:
+    return True
+
+
+def _no_reactor() -> bool:
+    """Daphne's event loop must not be shared by a parent that has one already."""
+    return "twisted.internet.reactor" not in sys.modules
 
 
 def _valkey(options: Options) -> list[str]:
@@ -70,7 +81,7 @@ def _web(options: Options) -> list[str]:
         address = ["--host", options.host, "--port", str(options.port)]
         return [sys.executable, "-m", "uvicorn", *flags.split(), *address, app]
     address = ["-b", options.host, "-p", str(options.port)]
-    return [sys.executable, "-m", "daphne", "--no-server-name", *address, app]
+    return [sys.executable, "-m", "daphne", "-v", "0", "--no-server-name", *address, app]
 
 
 def _worker(queue: str, pool: str, size: int) -> Callable[[Options], list[str]]:

@@ -145,11 +145,15 @@ class Portal:
         try:
             return self.start().wait_ready()
         except BaseException:
-            self.__exit__()
+            self.close()
             raise
 
     def __exit__(self, *_: object) -> None:
-        if self.process is not None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop what still runs and remove the temporary folder."""
+        if self.process is not None and self.process.poll() is None:
             self.stop()
         if self._folder is not None:
             self._folder.cleanup()

@@ -14,7 +14,7 @@ from tools.gate.git import GitCheck
 from tools.gate.options import NotRead, Reads, read_arguments, word_set
 from tools.gate.plain import NotPlain, Simple, hidden_character, split
 from tools.gate.rules import DEFAULT_RULES, GateRules, first_hit, not_allowed, snippets
-from tools.gate.syntax import Script
+from tools.gate.syntax import Call, Script
 from tools.gate.unwrap import Unwrapped, unwrap, unwrap_text
 
 # Linux takes no single argument, so no `sh -c` text, beyond 128 KiB.
@@ -64,7 +64,7 @@ def judge(
     if forbidden:
         return Verdict("system", True, forbidden, reading.statements)
     if asked := first_hit(rules.needs_approval, found.scripts):
-        why = f"{_shown(asked[1].words[0])} always needs an approval (rule {asked[0]!r})."
+        why = f"{_named(asked[1])} always needs an approval (rule {asked[0]!r})."
         return Verdict("system", False, why, reading.statements, needs_approval=True)
     if obstacle := reading.obstacle or _obstacle(command, reading.simples, git_is_plain):
         return Verdict("system", False, obstacle, reading.statements)
@@ -80,10 +80,10 @@ def _refusal(rules: GateRules, found: Unwrapped) -> str:
     for script in extra:
         unwrap(script)
     if blocked := first_hit(rules.blocked, [*found.scripts, *extra]):
-        return f"{_shown(' '.join(blocked[1].words))} is on the block list (rule {blocked[0]!r})."
+        return f"{_named(blocked[1])} is on the block list (rule {blocked[0]!r})."
     if rules.allowed is None:
         return ""
-    if found.missed or not all(script.whole for script in found.scripts):
+    if found.missed:
         return "It cannot be parsed, so it cannot be checked against the allow list."
     outside = not_allowed(rules.allowed, found.scripts)
     return "" if outside is None else f"{_shown(outside)} is not on the allow list."
@@ -174,6 +174,10 @@ def _statements(text: str, simples: Sequence[Simple]) -> tuple[str, ...]:
         else:
             spans.append((simple.start, simple.stop))
     return tuple(text[start:stop] for start, stop in spans)
+
+
+def _named(call: Call) -> str:
+    return _shown(" ".join(call.words)) or "A redirection"
 
 
 def _shown(text: str) -> str:

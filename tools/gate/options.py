@@ -40,7 +40,8 @@ class Reads:
 
     ``operands`` is the most it may be given (None: any number), ``check`` a further test that
     raises ``NotRead``, ``digits`` allows ``-5``, ``extra`` holds options of no regular form, and
-    ``attached`` is False where a value is always the next word.
+    ``attached`` is False where a value is always the next word, ``bundled`` where ``-ab``
+    is not ``-a -b``.
     """
 
     short: str = ""
@@ -48,6 +49,7 @@ class Reads:
     operands: int | None = None
     digits: bool = False
     attached: bool = True
+    bundled: bool = True
     check: Callable[[Arguments], None] | None = None
     extra: frozenset[str] = field(default_factory=frozenset)
 
@@ -114,6 +116,8 @@ def _option(spec: Reads, word: Word) -> tuple[list[str], bool]:
         raise NotRead(f"the pattern {word.raw} may stand for an option")
     if spec.digits and word.text[1:].isdecimal() and word.text.isascii():
         return ["-digits"], False
+    if not spec.bundled and len(word.text) > 2:
+        raise NotRead(f"{word.text} is not one of its options that only read")
     return _cluster(spec, word.text)
 
 

@@ -35,7 +35,8 @@ _SAME_OPTION = [{"-r", "-R", "--recursive"}, {"-f", "--force"}]
 _LAST_IS_TARGET = {"cp", "mv", "install", "ln", "rsync", "scp"}
 _ALL_ARE_TARGETS = {"tee", "truncate", "shred", "sponge"}
 _OUTPUT_OPTIONS = {"sort": "-o", "curl": "-o", "wget": "-O", "gcc": "-o", "cp": "-t", "mv": "-t"}
-_ANY_TAIL = re.compile(r"(?:/(?:\*+|\.\*|\.?\?|\{\*,\.\*\}))+/*\Z")
+_EVERYTHING = re.compile(r"\*+|\.\*|\.?\?|\{\*,\.\*\}|")
+_LONGEST_PATH = 4096  # PATH_MAX of Linux
 
 
 @dataclass(frozen=True)
@@ -195,10 +196,13 @@ def _operand_matches(glob: str, word: str) -> bool:
 
 
 def _meant_path(word: str) -> str:
-    if "/" not in word:
+    """The path that a word names; ``/tmp/*`` counts as ``/tmp``, for all in it is meant."""
+    if "/" not in word or len(word) > _LONGEST_PATH:
         return word
-    everything_in = _ANY_TAIL.sub("", word) if word.startswith("/") else word
-    path = posixpath.normpath(everything_in or "/")
+    parts = word.split("/")
+    while len(parts) > 1 and _EVERYTHING.fullmatch(parts[-1]):
+        parts.pop()
+    path = posixpath.normpath("/".join(parts) or "/")
     return "/" + path.lstrip("/") if path.startswith("/") else path
 
 

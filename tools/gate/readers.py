@@ -72,7 +72,7 @@ _ROWS: dict[str, Reads] = {
     ),
     "strings": Reads("an:t:e:f", "all bytes= radix="),
     # xxd's second operand is a file to write.
-    "xxd": Reads("abeEpug:c:l:s:", operands=1, attached=False),
+    "xxd": Reads("abeEpug:c:l:s:", operands=1, bundled=False),
     "shuf": Reads("n:zri:e", "head-count= zero-terminated repeat input-range= echo"),
     "pgrep": Reads("aflxnocivu:U:P:t:g:", "full list-name list-full exact newest oldest count"),
     "iconv": Reads("f:t:cl", "from-code= to-code= list"),

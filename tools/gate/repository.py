@@ -113,4 +113,4 @@ def _plain_file(path: Path, *, missing_ok: bool = False) -> bool:
         return missing_ok and not path.is_symlink() and not path.exists()
     if path.stat().st_size > _MOST_CONFIG:
         return False
-    return settings_are_plain(path.read_text(encoding="utf-8", errors="replace"))
+    return settings_are_plain(path.read_bytes().decode("utf-8", "replace"))

@@ -14,7 +14,7 @@ from itertools import islice
 from tools.gate.patterns import Pattern, compile_pattern, hit, may_hit, script_names, trigger
 from tools.gate.syntax import DYNAMIC, Call, Script, parse
 
-_MOST_SNIPPETS = 48
+_MOST_SNIPPETS = 32
 _SNIPPET = 300
 _PROGRAM_PATH = re.compile(r"(?:/usr(?:/local)?)?/s?bin/([^/]+)")
 

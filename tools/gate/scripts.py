@@ -33,10 +33,10 @@ _SED = Reads("nErs", "quiet silent regexp-extended")
 _FIELDS = r"\$(?:\d+|NF)"
 _AWK_PROGRAM = re.compile(
     rf"(?:/[A-Za-z0-9_ .:-]*/|NR *(?:==|>|<|>=|<=) *\d+)? *"
-    rf"\{{ *print(?: +{_FIELDS}(?: *,? *{_FIELDS})*)? *;? *\}}|NR *(?:==|>|<|>=|<=) *\d+"
+    rf"\{{ *print(?: +{_FIELDS}(?:(?: *, *| +)?{_FIELDS})*)? *(?:; *)?\}}|NR *(?:==|>|<|>=|<=) *\d+"
 )
 _AWK = Reads("F:")
-_PRINTF_STORES = re.compile(r"%[-+ #0-9.*'hlLjzt]*n")
+_PRINTF_STORES = re.compile(r"%[-+ #0-9.*'hlLjzt$]*n")
 _TAR_LETTERS = re.compile(r"-?[tvzjJ]*f")
 _IP_VIEWS = {
     (view, *verb)

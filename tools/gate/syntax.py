@@ -17,11 +17,11 @@ import tree_sitter_bash
 from tree_sitter import Language, Node, Parser, Tree
 
 _LANGUAGE: Final = Language(tree_sitter_bash.language())
-PARSE_BUDGET: Final = 0.006
+PARSE_BUDGET: Final = 0.005
 """Seconds of this thread's processor time for one command line, nested texts included."""
-_MOST_NODES: Final = 3000
+_MOST_NODES: Final = 2400
 # Runs of operators make the parser's error recovery quadratic; no real command has them.
-_TANGLE: Final = re.compile(r"(?:[|&<>();]\s*){200}")
+_OPERATOR_RUN: Final = re.compile(r"[|&<>();][|&<>();\s]{199,}")
 _NO_OPERATORS: Final = str.maketrans("", "", "|&<>();$`")
 DYNAMIC: Final = "\0"
 """Stands in a decoded word for a part that is only known when the command runs."""
@@ -67,7 +67,7 @@ class Script:
 
 def parse(text: str, budget: float = PARSE_BUDGET) -> Script | None:
     """What ``text`` holds, or None when it is too tangled for ``budget`` seconds."""
-    if budget <= 0 or _TANGLE.search(text) or _is_dense(text):
+    if budget <= 0 or (len(text) > 1024 and _OPERATOR_RUN.search(text)) or _is_dense(text):
         return None
     source = text.encode("utf-8", "replace")
     tree = _tree(source, budget)
@@ -100,6 +100,10 @@ def _collect(tree: Tree, source: bytes) -> Script | None:
         script.whole = script.whole and not node.is_missing
         if node.type in _CALLS:
             script.calls.append(_call(node, source))
+            redirections = (c for c in node.named_children if c.type.endswith("_redirect"))
+            script.redirected.extend(
+                (script.calls[-1].span, _span(child)) for child in redirections
+            )
         elif node.type == "variable_assignment" and node.parent and node.parent.type != "command":
             script.runs.append(Call((), (), _span(node), assigns=True))
         elif node.type == "pipeline":

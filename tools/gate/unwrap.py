@@ -43,15 +43,17 @@ _RUNNERS: dict[str, tuple[str, int]] = {
 }
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _IFS = re.compile(r"\$\{IFS[^}]*\}|\$IFS(?!\w)(?:\$\d)?")
-_BRACES = re.compile(r"((?:\A|[;&|\n(])[ \t]*)\{([^\s{}]*,[^\s{}]*)\}")
+_BRACES = re.compile(r"((?:\A|[;&|\n(])[ \t]*)\{([^\s{}]+)\}")
 _MOST_TEXTS = 24
+_MOST_LAYERS = 12
 
 
 @dataclass
 class Unwrapped:
     """The parse of a text and of every text that it gives to a shell.
 
-    ``scripts`` were parsed, ``missed`` were not; ``first`` is the text itself, if parsed.
+    ``scripts`` were parsed; ``missed`` are the texts that were not, or not without errors;
+    ``first`` is the text itself, if parsed.
     """
 
     first: Script | None = None
@@ -68,8 +70,9 @@ def unwrap_text(text: str) -> Unwrapped:
         script = parse(inner, began + PARSE_BUDGET - time.thread_time())
         if inner is text:
             result.first = script
-        if script is None:
+        if script is None or not script.whole:
             result.missed.append(inner)
+        if script is None:
             continue
         unwrap(script)
         result.scripts.append(script)
@@ -91,15 +94,18 @@ def unwrap(script: Script) -> None:
 
 
 def _unwrapped(call: Call) -> Iterator[Call]:
-    """The call itself, then the calls that it runs."""
-    for _ in range(8):
+    """The call itself, then the calls that it runs, to a fixed depth."""
+    waiting = [call]
+    for _ in range(_MOST_LAYERS):
+        if not waiting:
+            return
+        call = waiting.pop()
         yield call
         if call.name == "find":
-            yield from _find_actions(call)
+            waiting.extend(_find_actions(call))
         skip = _prefix_length(call)
-        if not skip or skip >= len(call.words):
-            return
-        call = replace(call, words=call.words[skip:], raw=call.raw[skip:], writes=())
+        if 0 < skip < len(call.words):
+            waiting.append(replace(call, words=call.words[skip:], raw=call.raw[skip:], writes=()))
 
 
 def _prefix_length(call: Call) -> int:
@@ -122,11 +128,15 @@ def _prefix_length(call: Call) -> int:
 
 
 def _find_actions(call: Call) -> Iterator[Call]:
-    for index, word in enumerate(call.words):
-        if word in ("-exec", "-execdir", "-ok", "-okdir") and index + 1 < len(call.words):
-            rest = call.words[index + 1 :]
-            end = next((i for i, w in enumerate(rest) if w in (";", "+")), len(rest))
-            yield replace(call, words=rest[:end], raw=call.raw[index + 1 :][:end], writes=())
+    at = 0
+    while at < len(call.words):
+        if call.words[at] in ("-exec", "-execdir", "-ok", "-okdir"):
+            begin = at = at + 1
+            while at < len(call.words) and call.words[at] not in (";", "+"):
+                at += 1
+            if begin < at:
+                yield replace(call, words=call.words[begin:at], raw=call.raw[begin:at], writes=())
+        at += 1
 
 
 def _given_to_shells(script: Script) -> Iterator[str]:

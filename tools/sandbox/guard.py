@@ -46,7 +46,9 @@ class SetupLock:
             time.sleep(0.002)
 
     def close(self) -> None:
-        os.close(self._fd)
+        if self._fd >= 0:
+            os.close(self._fd)
+        self._fd = -1
 
 
 def git_files(workspace: Path) -> list[Guarded]:

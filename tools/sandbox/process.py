@@ -19,6 +19,7 @@ from tools.sandbox import cgroup, guard, identity
 from tools.sandbox.box import Box, Inherited
 from tools.sandbox.watch import Watch
 
+ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"}
 _SETUP_SECONDS = 15
 
 
@@ -141,7 +142,7 @@ def _spawn(
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE if stderr else subprocess.STDOUT,
             cwd="/",
-            env={"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"},
+            env=ENVIRONMENT,
             pass_fds=(*inherited.fds, info_write, block_read, *pass_fds),
             start_new_session=True,
             bufsize=0,

@@ -69,6 +69,8 @@ def failures(run: Run, ptrace: int) -> list[str]:
         workspace = top / "workspace"
         workspace.mkdir()
         (top / "canary").write_text("canary")
+        # Readable by everybody, so that only the box can be what hides it.
+        top.chmod(0o755)
         (top / "canary").chmod(0o644)
         listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         result = run(_script(top, listener.getsockname()[1], ptrace), workspace)

@@ -17,6 +17,7 @@ from accounts.services import first_admin_ensure
 from hermes_site.lib import env
 from hermes_site.lib.errors import PortalError
 from hermes_site.services import kernel, readiness
+from hermes_site.services.forked import preload
 from hermes_site.services.home_lock import HomeLock
 from hermes_site.services.local_models import find_local_models
 from hermes_site.services.processes import Options, table
@@ -55,6 +56,7 @@ class Command(BaseCommand):
         welcome = self._first_admin()
         supervisor = Supervisor(table(), self._options(), say=self._say)
         connections.close_all()
+        preload()
 
         def on_ready() -> None:
             seconds = age + kernel.age()

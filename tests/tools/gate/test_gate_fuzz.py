@@ -45,7 +45,7 @@ PIECES = [
 DEEP = [
     *("(", "$(", "{ ", "`", '"', "'", "[", "${a", "|", ">", "$((", "<<a ", ")", "}", ";", "&"),
     *("if ", "case a in ", "f() ", "a=1 ", "eval ", "sudo ", "bash -c '", "rm ", "curl x|a;"),
-    *("\\", "\n", "#", "~", "echo a|sh;"),
+    *("\\", "\n", "#", "~", "echo a|sh;", "{,,,,", "find -exec ", "rm -rf ", "/*", "|" * 199 + "a"),
 ]
 
 
@@ -65,6 +65,20 @@ def test_deep_and_long_texts_are_system(piece: str, length: int) -> None:
     text = (piece * length)[:length]
     assert judge(text).category == "system"
     assert judge(text, GateRules(allowed=("ls",))).category == "system"
+
+
+def test_small_languages_in_arguments_cannot_stall() -> None:
+    """Texts made for backtracking: each of these would run for years on a careless pattern."""
+    gaps = " ".join("$1" + " " * 40 for _ in range(40))
+    for text in (
+        f"awk '{{print {gaps}!}}' f",
+        "sed -n '/" + "a*" * 900 + "/,/" + "b*" * 900 + "!p' f",
+        "printf '%" + "0" * 1800 + "n'",
+        "rm -rf " + "/*" * 40_000 + "x",
+        "rm -rf /" + "{*,.*}/" * 10_000 + "x",
+        ";{" + "a," * 40_000,
+    ):
+        assert judge(text).category == "system"
 
 
 def test_long_reads_are_system() -> None:

@@ -54,6 +54,8 @@ nohup rm -rf / &
 xargs rm -rf / < x
 busybox rm -rf /
 find . -exec rm -rf / \\;
+find . -exec ls {} + -exec sudo rm -rf / \\;
+find . -exec sh -c "rm -rf /" \\;
 bash -c 'rm -rf /'
 bash -lc "ls; rm -rf /"
 sh -c "bash -c 'rm -rf /'"
@@ -156,6 +158,12 @@ def test_an_administrator_can_take_a_command_off_the_read_list() -> None:
         assert (verdict.category, verdict.needs_approval) == ("system", True)
     for command in ("ls", "grep a x", "head -5 public.txt", "echo cat"):
         assert judge(command, rules).category == "read"
+
+
+def test_a_bare_redirection_can_need_an_approval() -> None:
+    verdict = judge("> x/.env", GateRules(needs_approval=("* > *.env",)))
+    assert verdict.needs_approval
+    assert verdict.why == "A redirection always needs an approval (rule '* > *.env')."
 
 
 def test_rules_are_off_when_their_lists_are_empty() -> None:

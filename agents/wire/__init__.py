@@ -1,0 +1,1 @@
+"""What the model providers share: the event stream, errors, the layout of a history."""

@@ -1,0 +1,117 @@
+"""A provider over an official SDK: the connections, the reading of a stream, the errors.
+
+The SDK gives authentication, addresses, time-outs and error classes; its objects for each chunk
+are left out, as they cost more than everything else on the way of a token.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from abc import abstractmethod
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+from agents.providers.base import Account, ModelError, Provider
+from agents.wire.errors import of_exception, unreadable_answer
+from agents.wire.sse import SseDecoder
+
+CONNECT_SECONDS = 10.0
+# No byte for this long, also before the first: the stream is dead.
+STALE_SECONDS = 120.0
+MODELS_SECONDS = 20.0
+MAX_CONNECTIONS = 1000
+KEPT_SECONDS = 60.0
+# Waited for the end of a finished answer, so that its connection can be used again.
+_DRAIN_SECONDS = 0.25
+
+
+class SdkProvider(Provider):
+    """``sdk`` are the modules to load, the SDK first; they are heavy and loaded on first use,
+    beside the event loop."""
+
+    name: str
+    sdk: tuple[str, ...]
+
+    def __init__(self, account: Account) -> None:
+        super().__init__(account)
+        self._client: Any = None
+
+    @abstractmethod
+    def open(self, sdk: Any, http_client: Any, timeout: Any) -> Any:
+        """Make the SDK's client."""
+
+    async def client(self) -> Any:
+        """The SDK's client, made within the running loop. Raises ``ModelError``."""
+        if self._client is None:
+            await asyncio.to_thread(lambda: [importlib.import_module(m) for m in self.sdk])
+        if self._client is None:  # Another stream may have made it meanwhile.
+            import httpx2
+
+            sdk = importlib.import_module(self.sdk[0])
+            timeout = httpx2.Timeout(STALE_SECONDS, connect=CONNECT_SECONDS, pool=STALE_SECONDS)
+            limits = httpx2.Limits(
+                max_connections=MAX_CONNECTIONS,
+                max_keepalive_connections=300,
+                keepalive_expiry=KEPT_SECONDS,
+            )
+            # A redirect would carry the key to another host.
+            http_client = sdk.DefaultAioHttpClient(
+                limits=limits, timeout=timeout, follow_redirects=False
+            )
+            try:
+                self._client = self.open(sdk, http_client, timeout)
+            except Exception as error:
+                raise self.failure(error, started=False) from None
+        return self._client
+
+    async def close(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.account.name!r})"
+
+    def failure(self, error: Exception, *, started: bool) -> ModelError:
+        return of_exception(error, self.account, started=started)
+
+    async def payloads(
+        self, opening: AbstractAsyncContextManager[Any]
+    ) -> AsyncIterator[list[bytes]]:
+        """Yield the payloads of a streamed answer, those of one network read together; the one
+        of an answer in plain JSON as it is. Raises ``ModelError``."""
+        started = False
+        try:
+            async with opening as response:
+                started = True
+                kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+                if kind.startswith("text/html"):
+                    raise unreadable_answer(kind, self.account)
+                if kind == "application/json":
+                    yield [await response.read()]
+                    return
+                decoder = SseDecoder()
+                async for chunk in response.iter_bytes():
+                    if found := decoder.feed(chunk):
+                        yield found
+                if found := decoder.end():
+                    yield found
+        except ModelError:
+            raise
+        except Exception as error:
+            # SDK, HTTP client and its transport raise classes of three libraries.
+            raise self.failure(error, started=started) from None
+
+
+async def drain(payloads: AsyncIterator[list[bytes]]) -> None:
+    """Read an answer's last bytes; what happens to them matters no more."""
+    try:
+        async with asyncio.timeout(_DRAIN_SECONDS):
+            async for _ in payloads:
+                pass
+    except (TimeoutError, ModelError):
+        return
+
+

@@ -1,0 +1,1 @@
+"""Measurements: never asserted on, always beside the direct figure of the same run."""

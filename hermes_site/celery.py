@@ -10,7 +10,7 @@ from celery.signals import worker_ready
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hermes_site.settings")
 
-app = Celery("hermes")
+app = Celery("hermes", amqp="hermes_site.lib.broker:EagerAMQP")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 

@@ -19,7 +19,7 @@ echo "== tests on SQLite, and in Chromium"
 timeout --foreground --signal=INT --kill-after=30 1500 $bin/python -m pytest tests "$@" || status=1
 echo "== tests of rows on PostgreSQL"
 timeout --foreground --signal=INT --kill-after=30 700 $bin/python scripts/with_postgres.py \
-    $bin/python -m pytest tests -m "django_db or postgres" "$@" || status=1
+    $bin/python -m pytest tests -m rows "$@" || status=1
 
 if [ $status -eq 0 ]; then echo "== all passed"; else echo "== FAILED"; fi
 exit $status

@@ -5,21 +5,10 @@ Alice owns things, Bob is a colleague, Carol a stranger who must see nothing.
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
-# Before Django reads its settings: a home of this run's own, and no foreign configuration.
-_HOME = tempfile.mkdtemp(prefix="hermes-test-")
-for _name in list(os.environ):
-    if _name.startswith(("OPENAI_", "ANTHROPIC_", "OPENROUTER_")):
-        del os.environ[_name]
-os.environ["HERMES_HOME"] = _HOME
-os.environ.setdefault("HERMES_ENV_FILE", "/dev/null")
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hermes_site.settings")
-
-import pytest  # noqa: E402
+import pytest
 
 
 @pytest.fixture(autouse=True)
@@ -52,3 +41,23 @@ def carol(db: None) -> Any:
 @pytest.fixture
 def admin_user(db: None) -> Any:
     return _user("admin@example.com", "auto", name="Admin", is_staff=True, is_superuser=True)
+
+
+@pytest.fixture(scope="session")
+def _valkey() -> Any:
+    from tests.fakes.servers import valkey_server
+
+    with valkey_server() as server:
+        yield server
+
+
+@pytest.fixture
+def valkey(_valkey: Any, settings: Any) -> Any:
+    """A real Valkey, empty at the start of the test, that the process's clients use."""
+    from hermes_site.lib import redis
+
+    settings.REDIS_URL = _valkey.url
+    redis._client.cache_clear()
+    redis.client().flushall()
+    yield _valkey
+    redis._client.cache_clear()

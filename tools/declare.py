@@ -73,7 +73,7 @@ class Tool:
     fn: Callable[..., Any]
     security: dict[str, Any] = field(default_factory=dict)
     paths: tuple[str, ...] = ()
-    classify: Callable[[dict[str, Any]], Classification] | None = None
+    classify: Callable[[dict[str, Any], Path], Classification] | None = None
     timeout: float = 60
 
     @property
@@ -84,8 +84,11 @@ class Tool:
     def is_async(self) -> bool:
         return inspect.iscoroutinefunction(self.fn)
 
-    def classification(self, arguments: dict[str, Any]) -> Classification:
-        return self.classify(arguments) if self.classify else Classification(self.category)
+    def classification(self, arguments: dict[str, Any], workspace: Path) -> Classification:
+        """What the call is, seen from the workspace in which it would run."""
+        if self.classify is None:
+            return Classification(self.category)
+        return self.classify(arguments, workspace)
 
     def schema(self) -> dict[str, Any]:
         """The form that model APIs take: name, description and JSON Schema."""

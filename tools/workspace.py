@@ -59,12 +59,15 @@ class Workspace:
         with self._at(path) as (root, parts):
             # Non-blocking, so that opening a FIFO does not wait for its other end.
             fd = beneath.open_beneath(root, parts, os.O_RDONLY | os.O_NONBLOCK)
-            with open(fd, "rb") as file:
+            try:
                 status = os.fstat(fd)
                 _require_file(path, status)
                 if status.st_size > limit:
                     raise _too_large(path, status.st_size, limit)
-                return file.read(limit)
+                with open(fd, "rb", closefd=False) as file:
+                    return file.read(limit)
+            finally:
+                os.close(fd)
 
     def write(self, path: str, data: bytes) -> int:
         """Put ``data`` into a file, all or nothing, making the folders above; returns bytes."""
@@ -113,7 +116,9 @@ class Workspace:
     def mkdirs(self, path: str) -> None:
         """Make a folder and those above it; one that exists is fine."""
         with self._at(path) as (root, parts):
-            fd, _ = beneath.parent(root, (*parts, "x"), create=True, owner=_owner(root))
+            # The parent of anything below it.
+            below = (*parts, "x")
+            fd, _ = beneath.parent(root, below, follow=False, create=True, owner=_owner(root))
             os.close(fd)
 
     def delete(self, path: str, *, recursive: bool = False) -> int:
@@ -140,6 +145,15 @@ class Workspace:
                 os.rename(name, new_name, src_dir_fd=old, dst_dir_fd=new)
             finally:
                 os.close(new)
+
+    def open(self, path: str) -> int:
+        """A readable descriptor of a file or folder; the caller closes it."""
+        with self._at(path) as (root, parts):
+            fd = beneath.open_beneath(root, parts, os.O_RDONLY | os.O_NONBLOCK)
+            if stat.S_IFMT(os.fstat(fd).st_mode) not in (stat.S_IFREG, stat.S_IFDIR):
+                os.close(fd)
+                raise ModelRecoverable(f"{path!r} is not a regular file.")
+            return fd
 
     def open_path(self, path: str, *, links: bool = True) -> int:
         """An ``O_PATH`` descriptor of ``path``; the caller closes it."""
@@ -178,11 +192,12 @@ def parts_of(path: str) -> tuple[str, ...]:
         raise ModelRecoverable(f"{path!r} is not valid text.") from None
     if b"\0" in raw:
         raise ModelRecoverable(f"{path!r} holds a NUL character.")
+    below = path
     if path.startswith("/"):
         if path != MOUNT and not path.startswith(MOUNT + "/"):
             raise _outside(path)
-        path = path[len(MOUNT) :]
-    parts = tuple(part for part in path.split("/") if part not in ("", "."))
+        below = path[len(MOUNT) :]
+    parts = tuple(part for part in below.split("/") if part not in ("", "."))
     if ".." in parts:
         raise _outside(path)
     if len(raw) > _MAX_PATH or any(len(os.fsencode(part)) > _MAX_NAME for part in parts):

@@ -63,7 +63,8 @@ def history(run: Run) -> list[ChatMessage]:
         ).order_by("-position")[:MAX_MESSAGES]
     )[::-1]
     calls: dict[object, list[ToolCall]] = {}
-    for call in ToolCall.objects.filter(message__in=[row.pk for row in rows]).order_by("index"):
+    answers = [row.pk for row in rows if row.role == Role.ASSISTANT]
+    for call in ToolCall.objects.filter(message__in=answers).order_by("index"):
         calls.setdefault(call.message_id, []).append(call)
     messages = [_message(row, calls.get(row.pk, [])) for row in rows]
     return [m for m in messages if m.content or m.calls]

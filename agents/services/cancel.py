@@ -18,7 +18,7 @@ from agents.signals import run_finished
 from hermes_site.lib import clock, events
 from hermes_site.lib.redis import client, partial_key, run_channel
 from memory.choices import MessageState
-from memory.services import answer_save, emit
+from memory.services import answer_save, emit, message_event
 from memory.services.message import message_place
 from tools.services import calls_cancel
 
@@ -39,9 +39,9 @@ def run_cancel(run: Run, *, by: User | None, via: str) -> bool:
             return False
         message_place(run.message)
         calls_cancel(run.pk, by=by, via=via)
-        text = _streamed(run)
+        text, told = _streamed(run), []
         if text.strip():
-            answer_save(
+            kept = answer_save(
                 id=run.answer_id,
                 session_id=run.session_id,
                 user=run.user_id,
@@ -49,8 +49,9 @@ def run_cancel(run: Run, *, by: User | None, via: str) -> bool:
                 text=text,
                 state=MessageState.INTERRUPTED,
             )
+            told.append(message_event(kept))
         name = by.get_short_name() if by else None
-        emit(run.session_id, run.pk, events.RunCancelled(by=name))
+        emit(run.session_id, run.pk, *told, events.RunCancelled(by=name))
         audit_record("run.cancelled", actor=by or "system", target=run.pk, via=via)
         wake_next(run.session_id)
         transaction.on_commit(lambda: _tell_workers(run.pk))

@@ -9,7 +9,8 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import Exists, F, OuterRef, Q
+from django.db.models import Exists, F, OuterRef, Q, Value
+from django.db.models.functions import Coalesce
 from redis.exceptions import RedisError
 
 from agents.accounts import ModelChoice
@@ -98,6 +99,7 @@ def _take(id: UUID, owner: str) -> Lease | None:
                 attempts=F("attempts") + 1,
                 lease_until=now + timedelta(seconds=settings.HERMES_LEASE),
                 lease_owner=owner,
+                started_at=Coalesce("started_at", Value(now)),
             )
             if not taken:
                 return None
@@ -105,7 +107,7 @@ def _take(id: UUID, owner: str) -> Lease | None:
             if not run.user.is_active:
                 _refuse_disabled(run)
                 return None
-            if run.started_at is None:
+            if not run.message.placed:
                 _first_turn(run)
     except IntegrityError:
         return None  # two runs of one session at once: the other was first
@@ -113,8 +115,7 @@ def _take(id: UUID, owner: str) -> Lease | None:
 
 
 def _first_turn(run: Run) -> None:
-    run.started_at = clock.now()
-    run.save(update_fields=["started_at"])
+    run.message.session = run.session
     message_place(run.message)
     emit(
         run.session_id,
@@ -143,11 +144,12 @@ def _mark_fence(lease: Lease) -> None:
 
 def _recent_calls(run: Run) -> tuple[str, ...]:
     """The calls of the run's last turns, for seeing an endless loop."""
+    if not run.step:
+        return ()
     turns = Message.objects.filter(run_id=run.pk, role="assistant").order_by("-position")[:3]
     calls: dict[UUID, list[ToolCallPart]] = {turn.pk: [] for turn in reversed(turns)}
-    if run.step:
-        for call in ToolCall.objects.filter(message__in=list(calls)).order_by("index"):
-            calls[call.message_id].append(ToolCallPart("", call.name, call.arguments))
+    for call in ToolCall.objects.filter(message__in=list(calls)).order_by("index"):
+        calls[call.message_id].append(ToolCallPart("", call.name, call.arguments))
     return tuple(signature(asked) for asked in calls.values())
 
 

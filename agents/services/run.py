@@ -21,7 +21,7 @@ from hermes_site.lib.ids import new_id
 from hermes_site.lib.wake import wake_on_commit
 from memory.choices import Mode
 from memory.models import Attachment, Message, Session
-from memory.services import answer_save, emit, message_accept
+from memory.services import answer_save, emit, message_accept, message_event
 
 # Runs that may wait in one session.
 MAX_QUEUED = 50
@@ -77,7 +77,7 @@ def message_send(
             if not _answered_at_once(run, text):
                 run.save(force_insert=True)
                 queued_event = events.RunQueued(message=str(message.pk), position=queued)
-                emit(session.pk, run.pk, queued_event)
+                emit(session.pk, run.pk, message_event(message), queued_event)
                 wake_on_commit(TURN, run.pk)
     except IntegrityError:
         known = _sent_before(session, client_id)  # the same client_id in parallel
@@ -93,14 +93,16 @@ def _answered_at_once(run: Run, text: str) -> bool:
     said = commands.answer(commands.Here(run.user, run.session, run.surface), text)
     if said is None:
         return False
-    Message.objects.filter(pk=run.message_id).update(placed=True)
+    run.message.placed = True
+    run.message.save(update_fields=["placed"])
     now = clock.now()
     run.state, run.started_at, run.finished_at = RunState.COMPLETED, now, now
     run.save(force_insert=True)
     reply = answer_save(
         id=run.answer_id, session_id=run.session_id, user=run.user, run_id=run.pk, text=said
     )
-    emit(run.session_id, run.pk, events.RunCompleted(message=str(reply.pk)))
+    done = events.RunCompleted(message=str(reply.pk))
+    emit(run.session_id, run.pk, message_event(run.message), message_event(reply), done)
     return True
 
 

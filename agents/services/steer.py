@@ -11,7 +11,7 @@ from agents.models import Run
 from agents.services.intake import message_limit, message_text
 from hermes_site.lib.errors import Conflict
 from memory.models import Message
-from memory.services import message_accept
+from memory.services import emit, message_accept, message_event
 
 
 def run_steer(user: User, run: Run, text: str, *, via: str) -> Message:
@@ -23,4 +23,6 @@ def run_steer(user: User, run: Run, text: str, *, via: str) -> Message:
         if not Run.objects.filter(pk=run.pk, state__in=OPEN).update(state=F("state")):
             run.refresh_from_db()
             raise Conflict(f"The run is {run.state}.", code="settled", extra={"state": run.state})
-        return message_accept(run.session, text=text, run_id=run.pk, platform=via, placed=True)
+        message = message_accept(run.session, text=text, run_id=run.pk, platform=via, placed=True)
+        emit(run.session_id, run.pk, message_event(message))
+    return message

@@ -21,7 +21,7 @@ from hermes_site.lib.text import clean
 from hermes_site.lib.wake import wake_on_commit
 from memory.choices import MessageState
 from memory.models import Message
-from memory.services import answer_save, emit
+from memory.services import answer_save, emit, message_event
 from tools.choices import OPEN as CALLS_OPEN
 from tools.models import ToolCall
 from tools.services import CallOrigin, calls_request
@@ -36,21 +36,20 @@ def turn_save(lease: Lease, answer: Answer, model: str) -> None:
         state = RunState.WAITING if answer.calls else RunState.COMPLETED
         _advance(lease, state, answer)
         message = _save_answer(lease, answer, model, MessageState.COMPLETED)
-        usage = answer.usage
-        emit(
-            run.session_id,
-            run.pk,
-            events.UsageReported(
-                input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, model=model
-            ),
+        usage = events.UsageReported(
+            input_tokens=answer.usage.input_tokens,
+            output_tokens=answer.usage.output_tokens,
+            model=model,
         )
         if answer.calls:
+            emit(run.session_id, run.pk, message_event(message), usage)
             _request_calls(run, message, answer)
         else:
-            _finished(run, events.RunCompleted(message=str(message.pk)))
+            done = events.RunCompleted(message=str(message.pk))
+            _finished(run, message_event(message), usage, done)
         fault("turn_saved")
     fault("turn_committed")
-    limit_spend(run.user, "tokens", usage.input_tokens + usage.output_tokens)
+    limit_spend(run.user, "tokens", answer.usage.input_tokens + answer.usage.output_tokens)
 
 
 def turn_failed(lease: Lease, code: str, message: str, partial: Answer, model: str) -> None:
@@ -59,9 +58,11 @@ def turn_failed(lease: Lease, code: str, message: str, partial: Answer, model: s
     with transaction.atomic():
         _advance(lease, RunState.FAILED, partial)
         Run.objects.filter(pk=run.pk).update(error_code=code[:64], error_message=message[:1000])
+        told: list[events.Event] = []
         if partial.text.strip():
-            _save_answer(lease, partial, model, MessageState.FAILED)
-        _finished(run, events.RunFailed(code=code, message=message[:1000]))
+            kept = _save_answer(lease, partial, model, MessageState.FAILED)
+            told.append(message_event(kept))
+        _finished(run, *told, events.RunFailed(code=code, message=message[:1000]))
 
 
 def _advance(lease: Lease, state: str, answer: Answer) -> None:
@@ -106,9 +107,9 @@ def _request_calls(run: Run, message: Message, answer: Answer) -> None:
     calls_request(origin, message, asked)
 
 
-def _finished(run: Run, event: events.Event) -> None:
+def _finished(run: Run, *told: events.Event) -> None:
     """Tell of the end, inside its transaction, and let the session's next run start."""
-    emit(run.session_id, run.pk, event)
+    emit(run.session_id, run.pk, *told)
     wake_next(run.session_id)
     transaction.on_commit(lambda: run_finished.send(sender=Run, run_id=run.pk))
 

@@ -157,11 +157,14 @@ class ChatAnswer:
             self._called = True
             index = call.get("index")
             self._last = self._last if index is None else str(index)
-            slot = self._slot(_string(call.get("id")), _string(function.get("name")))
+            id_, name = _string(call.get("id")), _string(function.get("name"))
+            slot = self._slot(id_, name)
+            news = (id_ if not slot.id else "", name if not slot.name else "")
+            slot.id, slot.name = slot.id or id_, slot.name or name
             arguments = function.get("arguments")
             if isinstance(arguments, dict):
                 arguments = orjson.dumps(arguments).decode()
-            yield ToolCallDelta(slot.key, slot.id, slot.name, _string(arguments))
+            yield ToolCallDelta(slot.key, *news, _string(arguments))
 
     def _slot(self, id_: str, name: str) -> _Slot:
         """The call that a fragment belongs to. Servers reuse an index for the next call, with a
@@ -178,7 +181,6 @@ class ChatAnswer:
             self._made += 1
             slot = _Slot(f"{self._last}.{self._made}")
         self._slots[self._last] = slot
-        slot.id, slot.name = slot.id or id_, slot.name or name
         if id_:
             self._by_id[self._last, id_] = slot
         return slot

@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 import importlib
 from abc import abstractmethod
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager
-from typing import Any
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import AbstractAsyncContextManager, aclosing
+from typing import Any, ClassVar, Protocol
 
-from agents.providers.base import Account, ModelError, Provider
+from agents.providers.base import Account, Finish, ModelError, ModelRequest, Part, Provider
 from agents.wire.errors import of_exception, unreadable_answer
 from agents.wire.sse import SseDecoder
 
@@ -27,12 +27,25 @@ KEPT_SECONDS = 60.0
 _DRAIN_SECONDS = 0.25
 
 
+class Answer(Protocol):
+    """One answer of a wire format as it comes in: ``done`` after its last event, ``reason`` once
+    the model said why it ended, ``finish`` None when it was cut."""
+
+    done: bool
+    reason: str
+
+    @property
+    def finish(self) -> Finish | None: ...
+
+    def parts(self, payload: bytes) -> Iterator[Part]: ...
+
+
 class SdkProvider(Provider):
     """``sdk`` are the modules to load, the SDK first; they are heavy and loaded on first use,
     beside the event loop."""
 
     name: str
-    sdk: tuple[str, ...]
+    sdk: ClassVar[tuple[str, ...]]
 
     def __init__(self, account: Account) -> None:
         super().__init__(account)
@@ -41,6 +54,18 @@ class SdkProvider(Provider):
     @abstractmethod
     def open(self, sdk: Any, http_client: Any, timeout: Any) -> Any:
         """Make the SDK's client."""
+
+    @abstractmethod
+    def body(self, request: ModelRequest) -> dict[str, Any]:
+        """The arguments of the SDK's call. Raises ``ModelError`` for a history not valid."""
+
+    @abstractmethod
+    def post(self, client: Any, body: dict[str, Any]) -> AbstractAsyncContextManager[Any]:
+        """The SDK's call with a response that is read as raw bytes."""
+
+    @abstractmethod
+    def begin(self) -> Answer:
+        """A reader for one answer."""
 
     async def client(self) -> Any:
         """The SDK's client, made within the running loop. Raises ``ModelError``."""
@@ -63,7 +88,7 @@ class SdkProvider(Provider):
             try:
                 self._client = self.open(sdk, http_client, timeout)
             except Exception as error:
-                raise self.failure(error, started=False) from None
+                raise of_exception(error, self.account, started=False) from None
         return self._client
 
     async def close(self) -> None:
@@ -74,12 +99,9 @@ class SdkProvider(Provider):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.account.name!r})"
 
-    def failure(self, error: Exception, *, started: bool) -> ModelError:
-        return of_exception(error, self.account, started=started)
-
-    async def payloads(
+    async def _payloads(
         self, opening: AbstractAsyncContextManager[Any]
-    ) -> AsyncIterator[list[bytes]]:
+    ) -> AsyncGenerator[list[bytes], None]:
         """Yield the payloads of a streamed answer, those of one network read together; the one
         of an answer in plain JSON as it is. Raises ``ModelError``."""
         started = False
@@ -102,10 +124,46 @@ class SdkProvider(Provider):
             raise
         except Exception as error:
             # SDK, HTTP client and its transport raise classes of three libraries.
-            raise self.failure(error, started=started) from None
+            raise of_exception(error, self.account, started=started) from None
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[Part]:
+        body, answer = self.body(request), self.begin()
+        opening = self.post(await self.client(), body)
+        async with aclosing(self._payloads(opening)) as payloads:
+            try:
+                async for batch in payloads:
+                    for payload in batch:
+                        for part in answer.parts(payload):
+                            yield part
+                    if answer.done:
+                        break
+            except ModelError:
+                # A connection that breaks after the finish reason takes nothing away.
+                if not answer.reason:
+                    raise
+            if answer.finish is None:
+                raise ModelError("cut", "The model's answer broke off.", retry=True)
+            yield answer.finish
+            await _drain(payloads)
+
+    async def models(self) -> list[str]:
+        client = await self.client()
+        try:
+            listed = await client.models.with_raw_response.list(timeout=MODELS_SECONDS)
+            return _ids(listed.http_response.json())
+        except ValueError:
+            raise unreadable_answer("something else than JSON", self.account) from None
+        except Exception as error:
+            raise of_exception(error, self.account, started=False) from None
 
 
-async def drain(payloads: AsyncIterator[list[bytes]]) -> None:
+def _ids(listed: object) -> list[str]:
+    rows = listed.get("data") if isinstance(listed, dict) else listed
+    rows = rows if isinstance(rows, list) else []
+    return [str(row["id"]) for row in rows if isinstance(row, dict) and row.get("id")]
+
+
+async def _drain(payloads: AsyncIterator[list[bytes]]) -> None:
     """Read an answer's last bytes; what happens to them matters no more."""
     try:
         async with asyncio.timeout(_DRAIN_SECONDS):
@@ -113,5 +171,3 @@ async def drain(payloads: AsyncIterator[list[bytes]]) -> None:
                 pass
     except (TimeoutError, ModelError):
         return
-
-

@@ -29,6 +29,7 @@ _TYPES = (
     (re.compile(r"not_found", re.IGNORECASE), 404),
     (re.compile(r"invalid_request|bad_?request|too_large|unprocessable", re.IGNORECASE), 400),
 )
+_FOREIGN = {"openai", "anthropic", "httpx2", "aiohttp"}
 _LONGEST_DETAIL = 300
 
 
@@ -62,19 +63,22 @@ def of_status(
 
 
 def of_event(error: object, account: Account) -> ModelError:
-    """The error for an ``error`` object inside a stream: ``{"message", "type", "code"}`` or text."""
+    """The error for an ``error`` object in a stream: ``{"message", "type", "code"}`` or text."""
     facts = error if isinstance(error, dict) else {}
     for value in (facts.get("code"), facts.get("status"), facts.get("status_code")):
         if str(value).isdecimal() and 400 <= int(str(value)[:4]) < 600:
-            return of_status(int(value), error, account)
+            return of_status(int(str(value)), error, account)
     kind = f"{facts.get('type') or ''} {facts.get('code') or ''}"
     status = next((status for pattern, status in _TYPES if pattern.search(kind)), 503)
     return of_status(status, error, account)
 
 
 def of_exception(error: Exception, account: Account, *, started: bool) -> ModelError:
-    """The error for an exception of an SDK or its HTTP client; ``started``: the answer had
-    begun."""
+    """The error for an exception of an SDK, its HTTP client or the network; ``started``: the
+    answer had begun. Any other exception is a fault of ours and raised again."""
+    modules = {kind.__module__.partition(".")[0] for kind in type(error).__mro__}
+    if not modules & _FOREIGN and not isinstance(error, OSError):
+        raise error
     status = getattr(error, "status_code", None)
     if isinstance(status, int):
         response = getattr(error, "response", None)
@@ -137,5 +141,7 @@ def _causes(error: BaseException | None) -> list[BaseException]:
 def unreadable_answer(content_type: str, account: Account) -> ModelError:
     """The error for an answer that is neither a stream nor JSON."""
     what = preview(content_type, 60) or "no content type"
-    message = f"The address of the model account {account.name!r} gave {what}, not a model's answer."
+    message = (
+        f"The address of the model account {account.name!r} gave {what}, not a model's answer."
+    )
     return ModelError("not_found", message)

@@ -34,11 +34,18 @@ class HomeLock:
                     "Stop it first, or set HERMES_HOME to another folder."
                 )
             time.sleep(0.1)
+        # A forked child would hold it on after this process has ended.
+        os.register_at_fork(after_in_child=self._let_go)
         self._write(str(owner))
 
     def stopping(self, owner: int) -> None:
         """Tell whoever wants the lock that it will soon be free."""
         self._write(f"{owner} {STOPPING}")
+
+    def _let_go(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
 
     def _try(self) -> bool:
         try:

@@ -2,7 +2,7 @@
 
 from memory.services.attachment import attachment_create, attachment_from_text
 from memory.services.event import emit, emit_live
-from memory.services.message import answer_save, message_accept, message_place
+from memory.services.message import answer_save, message_accept, message_event, message_place
 from memory.services.session import session_create, session_delete, session_update
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "emit",
     "emit_live",
     "message_accept",
+    "message_event",
     "message_place",
     "session_create",
     "session_delete",

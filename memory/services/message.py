@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from django.db.models import F
-
 from accounts.models import User
 from hermes_site.lib.events import MessageCompleted
 from hermes_site.lib.text import title_from
@@ -31,12 +29,13 @@ def message_accept(
     branched: bool = False,
     placed: bool = False,
 ) -> Message:
-    """Store a user's message; it is ``placed`` when its run starts (steering: at once)."""
+    """Store a user's message; it is ``placed`` when its run starts (steering: at once). The
+    caller tells of it with ``message_event``."""
     message = Message.objects.create(
         user_id=session.user_id,
         session=session,
         run_id=run_id,
-        position=position_take(session.pk),
+        position=position_take(session.pk, messages=1),
         placed=placed,
         parent=parent,
         branched=branched,
@@ -50,8 +49,6 @@ def message_accept(
         title = title_from(text)
         Session.objects.filter(pk=session.pk, title="").update(title=title)
         session.title = title
-    Session.objects.filter(pk=session.pk).update(message_count=F("message_count") + 1)
-    message_tell(message)
     return message
 
 
@@ -59,19 +56,23 @@ def message_place(message: Message) -> None:
     """Put a queued message at the end of the session, now that its run starts."""
     if message.placed:
         return
-    last = Message.objects.filter(session_id=message.session_id, active=True, placed=True)
     if message.branched:
         _branch_off(message)
     else:
-        message.parent = last.order_by("-position").first()
+        message.parent_id = _last(message.session_id)
     message.placed = True
-    newest = Message.objects.filter(session_id=message.session_id).order_by("-position").first()
-    moves = newest is not None and newest.pk != message.pk
+    moves = message.session.next_position != message.position + 1
     if moves:
         message.position = position_take(message.session_id)
     message.save(update_fields=["placed", "position", "parent"])
     if moves:
-        message_tell(message)
+        emit(message.session_id, message.run_id, message_event(message))
+
+
+def _last(session_id: UUID) -> UUID | None:
+    """The message that the next one follows."""
+    placed = Message.objects.filter(session_id=session_id, active=True, placed=True)
+    return placed.order_by("-position").values_list("pk", flat=True).first()
 
 
 def _branch_off(message: Message) -> None:
@@ -95,19 +96,15 @@ def answer_save(
     tokens: int = 0,
     metadata: dict[str, Any] | None = None,
 ) -> Message:
-    """Store an assistant message under the id that its stream was sent with."""
-    parent = (
-        Message.objects.filter(session_id=session_id, active=True, placed=True)
-        .order_by("-position")
-        .first()
-    )
-    message = Message.objects.create(
+    """Store an assistant message under the id that its stream was sent with. The caller tells
+    of it with ``message_event``."""
+    return Message.objects.create(
         id=id,
         user_id=user.pk if isinstance(user, User) else user,
         session_id=session_id,
         run_id=run_id,
-        parent=parent,
-        position=position_take(session_id),
+        parent_id=_last(session_id),
+        position=position_take(session_id, messages=1),
         role=Role.ASSISTANT,
         text=text,
         reasoning=reasoning,
@@ -116,24 +113,17 @@ def answer_save(
         tokens=tokens,
         metadata=metadata or {},
     )
-    Session.objects.filter(pk=session_id).update(message_count=F("message_count") + 1)
-    message_tell(message)
-    return message
 
 
-def message_tell(message: Message) -> None:
-    """Tell clients how the message now stands."""
-    emit(
-        message.session_id,
-        message.run_id,
-        MessageCompleted(
-            message=str(message.pk),
-            role=message.role,
-            text=message.text[:_EVENT_TEXT],
-            state=message.state,
-            position=message.position,
-            client_id=message.client_id,
-            model=message.model,
-            truncated=len(message.text) > _EVENT_TEXT,
-        ),
+def message_event(message: Message) -> MessageCompleted:
+    """How the message now stands, for clients."""
+    return MessageCompleted(
+        message=str(message.pk),
+        role=message.role,
+        text=message.text[:_EVENT_TEXT],
+        state=message.state,
+        position=message.position,
+        client_id=message.client_id,
+        model=message.model,
+        truncated=len(message.text) > _EVENT_TEXT,
     )

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
-from django.db.models import F
+from django.db import connection, transaction
 
 from accounts.models import User
 from accounts.services import audit_record
 from hermes_site.lib import clock
-from hermes_site.lib.errors import UserFacing
+from hermes_site.lib.errors import NotFound, UserFacing
 from hermes_site.lib.text import clean
 from memory.choices import Mode
 from memory.models import Session
@@ -75,13 +74,25 @@ def session_delete(session: Session, *, via: str) -> None:
         session.delete()
 
 
-def position_take(session_id: UUID) -> int:
-    """The next place in a session; taken under the row's lock, inside a transaction."""
-    Session.objects.filter(pk=session_id).update(
-        next_position=F("next_position") + 1, last_active_at=clock.now()
-    )
-    taken = Session.objects.values_list("next_position", flat=True).get(pk=session_id)
-    return int(taken) - 1
+def position_take(session_id: UUID, *, messages: int = 0) -> int:
+    """The next place in a session, taken under the row's lock inside a transaction; counts
+    ``messages`` new ones. One statement, since it is on the path of every message."""
+    table = Session._meta
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"UPDATE {table.db_table} SET next_position = next_position + 1, "  # noqa: S608
+            "message_count = message_count + %s, last_active_at = %s "
+            "WHERE id = %s RETURNING next_position",
+            [
+                messages,
+                connection.ops.adapt_datetimefield_value(clock.now()),
+                table.pk.get_db_prep_value(session_id, connection),
+            ],
+        )
+        row = cursor.fetchone()
+    if row is None:
+        raise NotFound(f"No session with id {session_id}.")
+    return int(row[0]) - 1
 
 
 def _mode(mode: str) -> str:

@@ -144,7 +144,7 @@ def _spawn(
 ) -> subprocess.Popen[bytes]:
     parent = os.getpid()
     with (log or Path(os.devnull)).open("ab") as output:
-        return subprocess.Popen(
+        process: subprocess.Popen[bytes] = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -153,6 +153,7 @@ def _spawn(
             preexec_fn=lambda: kernel.die_with_parent(parent, sign),
             **account,  # type: ignore[call-overload]
         )
+    return process
 
 
 def _answers(url: str) -> bool:

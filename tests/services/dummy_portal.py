@@ -1,4 +1,7 @@
-"""A supervisor over dummy processes, run by test_supervisor.py as a program: HOME [stubborn]."""
+"""A supervisor over dummy processes, run by test_supervisor.py as a program: HOME [stubborn].
+
+``first`` runs in a fork, the others as programs of their own.
+"""
 
 from __future__ import annotations
 
@@ -41,6 +44,15 @@ def row(name: str, code: str, stage: int, grace: float = 5) -> Process:
     )
 
 
+def forked_row(name: str, code: str, stage: int) -> Process:
+    def command(options: Options) -> list[str]:
+        file = options.home / f"{name}.py"
+        file.write_text(code)
+        return [sys.executable, str(file), str(options.home / "order"), name]
+
+    return Process(name, command, stage=stage, forked=lambda: True)
+
+
 def inner(home: Path) -> int:
     lock = HomeLock(home)
     try:
@@ -48,7 +60,7 @@ def inner(home: Path) -> int:
     except ConfigError as error:
         print(error.message, flush=True)
         return 1
-    rows = [row("last", LAST_WORDS, 4), row("first", LAST_WORDS, 0)]
+    rows = [row("last", LAST_WORDS, 4), forked_row("first", LAST_WORDS, 0)]
     if "stubborn" in sys.argv:
         rows.append(row("stubborn", STUBBORN, 2, grace=0.3))
     options = Options(home, "127.0.0.1", 1, "daphne", False, False)

@@ -18,7 +18,7 @@ from tests.fakes.portal import ROOT, Portal
 from tests.fakes.servers import wait_for
 
 NAMES = ["web", "turns", "tools", "default", "beat", "gateway", "valkey"]
-pytestmark = pytest.mark.portal
+pytestmark = pytest.mark.stack
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+import shutil
 import socket
 import stat
 import threading
@@ -322,6 +324,21 @@ def test_moving_overwrites_nothing(space: Workspace) -> None:
     assert (space.read("a"), space.read("b")) == (b"1", b"2")
 
 
+def _tidy(root: Path) -> None:
+    """Take away what the tries made, so that the swapping can go on."""
+    shutil.rmtree(root / "real/canary", ignore_errors=True)
+    with contextlib.suppress(OSError):
+        (root / "real/canary").unlink()
+    if not (root / "d").is_symlink():
+        shutil.rmtree(root / "d", ignore_errors=True)
+    if (root / "evil").is_dir() and not (root / "evil").is_symlink():
+        shutil.rmtree(root / "evil", ignore_errors=True)
+    with contextlib.suppress(OSError):
+        (root / "real").mkdir()
+    with contextlib.suppress(OSError):
+        (root / "evil").symlink_to(root.parents[1])
+
+
 def test_swapping_a_folder_for_a_link_never_leads_out(space: Workspace) -> None:
     """The race behind every check of a path before its use."""
     top = space.root.parents[1]
@@ -331,27 +348,29 @@ def test_swapping_a_folder_for_a_link_never_leads_out(space: Workspace) -> None:
 
     def swap() -> None:
         while not stop.is_set():
-            os.rename(space.root / "real", space.root / "d")
-            os.rename(space.root / "d", space.root / "real")
-            os.rename(space.root / "evil", space.root / "d")
-            os.rename(space.root / "d", space.root / "evil")
+            for name in ("real", "evil"):
+                with contextlib.suppress(OSError):  # a write has just made a folder there
+                    os.rename(space.root / name, space.root / "d")
+                    os.rename(space.root / "d", space.root / name)
 
     before = outside(space)
     thread = threading.Thread(target=swap)
     thread.start()
+    refused = reached = 0
     try:
         for _ in range(400):
             for action in ("read", "write", "mkdirs"):
                 try:
                     assert ACTIONS[action](space, "d/canary") != CANARY
-                except ModelRecoverable:
-                    pass
-            (space.root / "real/canary").is_dir() and (space.root / "real/canary").rmdir()
-    except OSError:
-        pass  # our own tidying met the swap
+                    reached += 1
+                except ModelRecoverable as error:
+                    refused += "not inside" in error.message
+            _tidy(space.root)
     finally:
         stop.set()
         thread.join()
+    assert refused
+    assert reached
     assert outside(space) == before
 
 

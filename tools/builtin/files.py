@@ -7,8 +7,9 @@ from typing import Any
 
 from hermes_site.lib import clock
 from hermes_site.lib.errors import ModelRecoverable
-from tools import search
 from tools.declare import ToolContext, tool
+from tools.search import search
+from tools.searching import SKIPPED, Query, fits
 from tools.workspace import Entry, Workspace
 
 _READ_LINES, _READ_CHARS, _LINE_CHARS = 500, 15_000, 2_000
@@ -127,11 +128,11 @@ def list_files(
     glob: str = "",
     limit: int = _LISTED,
 ) -> dict[str, Any]:
-    walk = Workspace(ctx.workspace).walk(path, depth=depth if recursive else 1, skip=search.SKIPPED)
+    walk = Workspace(ctx.workspace).walk(path, depth=depth if recursive else 1, skip=SKIPPED)
     lines: list[str] = []
     more = False
     for entry in walk:
-        if glob and (entry.kind == "folder" or not search.fits(entry.path, glob)):
+        if glob and (entry.kind == "folder" or not fits(entry.path, glob)):
             continue
         if len(lines) >= limit:
             more = True
@@ -195,17 +196,10 @@ def search_files(
 ) -> dict[str, Any]:
     if not pattern:
         raise ModelRecoverable("The pattern is empty. To find files by name use list_files.")
-    query = search.Query(
-        root=str(ctx.workspace),
-        path=path,
-        pattern=pattern,
-        glob=glob,
-        literal=literal,
-        ignore_case=ignore_case,
-        limit=limit,
-        seconds=_SEARCH_SECONDS,
+    query = Query(pattern, glob, literal, ignore_case, limit)
+    findings = search(
+        Workspace(ctx.workspace), path, query, seconds=_SEARCH_SECONDS, cancelled=ctx.cancelled
     )
-    findings = search.search(query, ctx.cancelled)
     lines = [f"{match.path}:{match.line}: {match.text}" for match in findings.matches]
     text = "\n".join(lines) or "[no match]"
     if findings.stopped:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from hermes_site.lib.errors import ModelRecoverable
 from tools.declare import Classification, ToolContext, tool
-from tools.gate import judge
+from tools.gate import PlainRepositories, judge
 
 MAX_TIMEOUT = 600
 
 
-def classify(arguments: dict[str, Any]) -> Classification:
-    """``read`` only when the gate proves it."""
-    verdict = judge(str(arguments.get("command", "")))
+def classify(arguments: dict[str, Any], workspace: Path) -> Classification:
+    """``read`` only when the gate proves it. The sandbox's home is empty, so git obeys the
+    settings of the workspace alone."""
+    folder = workspace / str(arguments.get("workdir") or ".").removeprefix("/workspace/")
+    plain = PlainRepositories(workspace, folder)
+    verdict = judge(str(arguments.get("command", "")), git_is_plain=plain)
     return Classification(verdict.category, verdict.why, verdict.forbidden, verdict.commands)
 
 

@@ -76,6 +76,7 @@ class Box:
     limits: Limits = Limits()
     guarded: tuple[tuple[int, str, bool], ...] = ()
     hidden: tuple[Path, ...] = ()
+    own_stderr: bool = False
 
 
 @cache
@@ -164,8 +165,8 @@ def environment(extra: Mapping[str, str]) -> dict[str, str]:
 
 def _namespaces(uid: int | None) -> list[str]:
     options = ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts"]
-    options += ["--unshare-cgroup-try", "--die-with-parent", "--new-session", "--clearenv"]
-    options += ["--hostname", "workspace", "--cap-drop", "ALL"]
+    options += ["--unshare-cgroup-try", "--as-pid-1", "--die-with-parent", "--new-session"]
+    options += ["--clearenv", "--hostname", "workspace", "--cap-drop", "ALL"]
     if uid is None:
         inner = str(identity.INSIDE_UID)
         return [*options, "--unshare-user", "--uid", inner, "--gid", inner]
@@ -233,15 +234,23 @@ def _become(uid: int | None) -> list[str]:
 
 
 def _launch(box: Box) -> list[str]:
-    """A shell that sets the limits, enters the folder and becomes the command. File sizes are
-    in 512 bytes, the rest in KiB, in every POSIX shell; the process limit's letter differs."""
+    """A shell that sets the limits, enters the folder, runs the command and ends with it.
+
+    It is the first process of its namespace: bubblewrap itself waits for it and leaves no
+    zombie, and when it ends the kernel ends everything else. File sizes are in 512 bytes, the
+    rest in KiB, in every POSIX shell; the letter of the process limit differs.
+    """
     limits = box.limits
+    run = f'nice -n {limits.nice} "$@"'
+    if not box.own_stderr:
+        # Without the shell's own remarks ("Killed") among the command's output.
+        run = f"{{ {run} 2>&1; }} 2>/dev/null"
     script = (
         f"ulimit -c 0; ulimit -d {limits.memory // 1024}; ulimit -f {limits.file_size // 512}; "
         f"ulimit -n {limits.open_files}; ulimit -t {limits.cpu_seconds}; "
         f"if (ulimit -u {limits.processes}) 2>/dev/null; then ulimit -u {limits.processes}; "
         f"else ulimit -p {limits.processes}; fi || exit 126; "
         'echo 1000 >/proc/self/oom_score_adj; umask 022; cd "$1" || exit 126; shift; '
-        f'exec nice -n {limits.nice} "$@"'
+        f"{run}; exit $?"
     )
     return ["/bin/sh", "-c", script, "sh", inside(box.cwd)]

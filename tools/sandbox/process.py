@@ -58,13 +58,16 @@ class Sandboxed:
         self._lock.share()
 
     def destroy(self) -> int | None:
-        """End everything, free everything; returns the exit code, negative for a signal."""
+        """End everything, free everything; returns the exit code."""
         if self._init is not None:
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._init, signal.SIGKILL)
-        if self.popen.poll() is None:
+        try:
+            # bubblewrap reaps its child, and ends; killed first it would leave a zombie.
+            self.popen.wait(timeout=5)
+        except subprocess.TimeoutExpired:
             self.popen.kill()
-        self.popen.wait()
+            self.popen.wait()
         if self._init is not None:
             # Readable when the namespace's first process is reaped, after all the others.
             select.select([self._init], [], [], 10)
@@ -110,6 +113,7 @@ def start(
             guarded = guard.git_files(box.workspace)
             inherited.fds += [fd for fd, _, _ in guarded]
             box = replace(box, guarded=tuple(guarded))
+        box = replace(box, own_stderr=stderr)
         command = boxes.command_line(bwrap, box, argv, inherited)
         return _spawn(box, command, lock, inherited, stdin, stderr, pass_fds)
     except (OSError, KeyError, ValueError) as error:

@@ -6,6 +6,7 @@ import logging
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.db.models import Q
 
 from accounts.models import User
@@ -16,32 +17,34 @@ from tools.declare import Classification, Tool
 from tools.models import Grant, MatrixCell, ToolRule, ToolSwitch
 from tools.policy import CallFacts, Decision, PolicyRows, Rule, weigh
 from tools.registry import TOOLS
+from tools.workspace import workspace_for
 
 log = logging.getLogger(__name__)
 
 
-def policy_rows(user: User, session_id: UUID | None = None) -> PolicyRows:
+def policy_rows(user: User, session_id: UUID | None = None, *, grants: bool = True) -> PolicyRows:
     """What holds for ``user`` now, in a fixed number of queries. Never cached: a change of
-    permission bites at the next call."""
+    permission bites at the next call. ``grants`` False leaves them out, for tools as a whole."""
     level = level_of(user)
     rules = ToolRule.objects.filter(
         Q(scope="everyone") | Q(group__user=user) | Q(user=user)
     ).distinct()
-    grants = Grant.objects.for_user(user).filter(Q(session=None) | Q(session_id=session_id))
+    held = Grant.objects.for_user(user).filter(Q(session=None) | Q(session_id=session_id))
     return PolicyRows(
         level=level.level,
         level_source=level.source,
         matrix={(c.level, c.category): c.outcome for c in MatrixCell.objects.all()},
         rules=tuple(Rule(r.scope, r.tool, r.outcome, r.argument, r.pattern, r.note) for r in rules),
         off={s.tool: s.note for s in ToolSwitch.objects.filter(enabled=False)},
-        grants=frozenset(grants.values_list("tool", "digest")),
+        grants=frozenset(held.values_list("tool", "digest") if grants else ()),
     )
 
 
-def facts(tool: Tool, arguments: dict[str, Any]) -> CallFacts:
-    """What a call is. A classifier that fails or speaks an unknown word means ``system``."""
+def facts(user: User, tool: Tool, arguments: dict[str, Any]) -> CallFacts:
+    """What a call of ``user`` is. A classifier that fails, or speaks an unknown word, means
+    ``system``."""
     try:
-        verdict = tool.classification(arguments)
+        verdict = tool.classification(arguments, workspace_for(settings.HERMES_HOME, user.pk))
     except Exception:
         log.exception("classifier_failed tool=%s", tool.name)
         verdict = Classification(Category.SYSTEM, "It could not be judged.", parts=())
@@ -68,7 +71,7 @@ def decide(
     rows: PolicyRows | None = None,
 ) -> tuple[Decision, CallFacts]:
     """Judge one call of ``user``; pass ``rows`` to judge many with one loading."""
-    call = facts(tool, arguments)
+    call = facts(user, tool, arguments)
     return weigh(rows or policy_rows(user, session_id), call, surface=surface, mode=mode), call
 
 
@@ -77,7 +80,7 @@ def tools_for(
 ) -> list[tuple[Tool, Decision]]:
     """The tools that the user may see (not refused for empty arguments), by name, each with
     what the policy says of it as a whole."""
-    rows = rows or policy_rows(user)
+    rows = rows or policy_rows(user, grants=False)
     seen = []
     for tool in sorted(TOOLS.all().values(), key=lambda tool: tool.name):
         decision = _overall(tool, rows, surface, mode)

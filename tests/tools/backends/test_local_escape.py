@@ -30,7 +30,8 @@ READS = {
     "symlink to root": "ln -s / r; cat r@TOP@/canary r/proc/1/root@TOP@/canary",
     "symlink chain": "ln -s b a; ln -s ../.. b; cat a/canary a/../canary",
     "hard link": "ln @TOP@/canary h; cat h; ln ../canary h2; cat h2",
-    "find": "find / -xdev -name 'canary*' -exec cat {} + ; find /etc /var /run /tmp /home /dev /proc/1 "
+    "find": "find / -xdev -name 'canary*' -exec cat {} + ; "
+    "find /etc /var /run /tmp /home /dev /proc/1 "
     "-name 'canary*' -exec cat {} +",
     "tar": "tar -cf - @TOP@ | tr -d '\\0'",
     "file mask": "cd / && cat w*/../canary .@TOP@/canary",
@@ -104,8 +105,8 @@ PYTHON = {
     "setgroups": "os.setgroups([0])",
     "unix path": "socket.socket(socket.AF_UNIX).connect('@SOCK@-1')",
     "unix abstract": "socket.socket(socket.AF_UNIX).connect('\\0hermes-@PID@-1')",
-    "unix datagram pair": "socket.socketpair(type=socket.SOCK_DGRAM)[0].sendto(b'x', '@SOCK@-2')",
-    "unix abstract pair": "socket.socketpair(type=socket.SOCK_DGRAM)[0].connect('\\0hermes-@PID@-2')",
+    "unix datagram pair": "socket.socketpair(type=2)[0].sendto(b'x', '@SOCK@-2')",
+    "unix abstract pair": "socket.socketpair(type=2)[0].connect('\\0hermes-@PID@-2')",
     "vsock": "socket.socket(40, socket.SOCK_STREAM)",
     "netlink": "socket.socket(16, socket.SOCK_RAW, 0)",
     "packet": "socket.socket(17, socket.SOCK_RAW, 0)",
@@ -124,7 +125,6 @@ PYTHON = {
     "hostname": "socket.sethostname('x')",
     "terminal": "fcntl.ioctl(os.openpty()[1], 0x5412, b'x')",
     "handle": "check(libc.open_by_handle_at(3, ctypes.create_string_buffer(64), 0))",
-    "dumpable init": "os.readlink('/proc/1/exe')",
     "x32": "check(libc.syscall(0x40000000 | 39) if os.uname().machine == 'x86_64' else -1)",
 }
 PRELUDE = """
@@ -200,7 +200,7 @@ def test_every_denied_call_is_refused_by_the_running_kernel(host: Host) -> None:
     )
     (host.workspace / "calls.py").write_text(code)
     answers = json.loads(host.run("python3 calls.py").output)
-    assert answers == dict.fromkeys(calls, [-1, errno.EPERM])
+    assert answers == {name: [-1, errno.EPERM] for name in calls}
 
 
 def test_the_same_tries_succeed_without_the_box(host: Host) -> None:

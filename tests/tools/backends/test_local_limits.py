@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from tests.tools.backends.conftest import Host
-from tools.backends.local import LocalBackend
+from tools.backends.local import BACKEND, LocalBackend
 from tools.sandbox import watch
 from tools.sandbox.box import Limits
 
@@ -162,3 +162,17 @@ def test_descriptors_of_the_portal_do_not_pile_up(host: Host) -> None:
         host.run(command, timeout=0.3, stdin="x")
     host.run("true", cwd="missing")
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.mark.parametrize("by_itself", [True, False])
+def test_no_zombie_is_left_for_the_init_of_the_machine(host: Host, by_itself: bool) -> None:
+    running = BACKEND.start(["cat"], workspace=host.workspace, stdin=True)
+    pid = running.popen.pid
+    first = Path(f"/proc/{pid}/task/{pid}/children").read_text().strip()
+    assert Path(f"/proc/{first}/status").exists()
+    if by_itself:
+        assert running.popen.stdin is not None
+        running.popen.stdin.close()
+        assert running.popen.wait() == 0
+    running.destroy()
+    assert not Path(f"/proc/{first}").exists()

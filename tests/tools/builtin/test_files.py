@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 
 from hermes_site.lib.errors import ModelRecoverable
-from tools import search
+from tools import searching
 from tools.backends.local import BACKEND
 from tools.builtin import files, files_edit, system
 from tools.declare import Tool, ToolContext
@@ -216,7 +216,7 @@ def test_a_search_can_be_cancelled(call: Tools) -> None:
     ],
 )
 def test_globs(path: str, glob: str, expected: bool) -> None:
-    assert search.fits(path, glob) is expected
+    assert searching.fits(path, glob) is expected
 
 
 def test_writing(call: Tools) -> None:

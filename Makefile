@@ -20,13 +20,15 @@ test: $(VENV)/.installed-dev
 	@scripts/test.sh
 
 bench: $(VENV)/.installed-dev
-	@$(BIN)/python -m bench
+	@$(BIN)/python -m bench.streaming
+	@$(BIN)/python -m bench.recovery
 
 bench-faults: $(VENV)/.installed-dev
-	@$(BIN)/python -m bench.faults
+	@$(BIN)/python -m bench.recovery
 
 docs: $(VENV)/.installed-dev
-	@$(BIN)/python scripts/docs.py
+	@$(BIN)/python manage.py spectacular --file docs/openapi.yaml
+	@$(BIN)/python scripts/check_links.py
 
 screenshots: $(VENV)/.installed-dev
 	@$(BIN)/python scripts/screenshots.py

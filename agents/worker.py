@@ -22,6 +22,7 @@ import uvloop
 from celery.signals import worker_ready, worker_shutdown
 from django.conf import settings
 
+from agents.accounts import configured
 from agents.providers.pool import ProviderPool
 from agents.services import run_begin, run_hand_back, runs_renew
 from agents.services.lease import Lease
@@ -31,7 +32,8 @@ from hermes_site.lib.errors import Interrupted
 from hermes_site.lib.publisher import LoopPublisher, Outgoing
 from hermes_site.lib.redis import run_channel
 from hermes_site.lib.subscriber import Subscriber
-from memory.services.event import events_number, publish_through
+from memory.services.event import publish_through
+from memory.services.numbering import NUMBERS
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -75,9 +77,10 @@ class Worker:
 
     async def _open(self) -> None:
         self.providers = ProviderPool()
-        self.publisher = LoopPublisher(self._number)
+        for account in configured().values():
+            self.providers.get(account)  # imports its SDK now, not at the first message
+        self.publisher = LoopPublisher(NUMBERS.add)
         publish_through(self._publish)
-        self._numbers: dict[int, int] = {}
         self._subscriber = Subscriber()
         self._tasks = {
             self._loop.create_task(self._heartbeat(), name="heartbeat"),
@@ -138,25 +141,6 @@ class Worker:
         if run_id in self._held:
             self._held[run_id][1].cancel()
 
-    def _number(self, numbers: dict[int, int]) -> None:
-        """Write down event numbers in one transaction for what gathers within 50 ms."""
-        if not self._numbers:
-            self._loop.call_later(0.05, lambda: self._tasks.add(self._write_numbers()))
-        self._numbers.update(numbers)
-
-    def _write_numbers(self) -> asyncio.Task[None]:
-        numbers, self._numbers = self._numbers, {}
-
-        async def write() -> None:
-            try:
-                await self.database(events_number, numbers)
-            except Exception:
-                log.exception("numbers_not_written count=%d", len(numbers))
-
-        task = self._loop.create_task(write())
-        task.add_done_callback(self._tasks.discard)
-        return task
-
     async def _drain(self, grace: float) -> None:
         end = self._loop.time() + grace
         while self._held and self._loop.time() < end:
@@ -168,7 +152,7 @@ class Worker:
             await self.database(run_hand_back, lease)
         log.info("drained handed_back=%d", len(left))
         await self.publisher.flushed(2)
-        await asyncio.sleep(0.1)  # the last numbers are written
+        NUMBERS.flush()
 
 
 @cache

@@ -6,7 +6,8 @@ import os
 from typing import Any
 
 from celery import Celery
-from celery.signals import worker_ready
+from celery.signals import task_received, worker_ready
+from celery.worker import state
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hermes_site.settings")
 
@@ -17,8 +18,25 @@ app.autodiscover_tasks()
 
 @worker_ready.connect
 def _show_life(sender: Any, **kwargs: Any) -> None:
-    """Tell the health page which queues this worker eats from."""
-    from hermes_site.lib.alive import keep_alive
+    """Tell the health page which queue this worker eats from, and watch that it does."""
+    from kombu.exceptions import OperationalError
 
-    for queue in sender.app.amqp.queues.consume_from:
-        keep_alive(queue)
+    from hermes_site.lib.alive import Watch
+
+    hands = sender.controller.concurrency
+    broker = app.connection_for_read()
+
+    def waiting(queue: str) -> int:
+        try:
+            return int(broker.default_channel.client.llen(queue))
+        except OperationalError as error:
+            raise OSError(str(error)) from error
+
+    for queue in app.amqp.queues.consume_from:
+        watch = Watch(queue, lambda queue=queue: waiting(queue), lambda: _busy(hands))
+        task_received.connect(lambda watch=watch, **_: watch.fed(), weak=False)
+        watch.start()
+
+
+def _busy(hands: int) -> bool:
+    return len(state.active_requests) >= hands

@@ -61,7 +61,6 @@ CSRF_TRUSTED_ORIGINS = [HERMES_PUBLIC_URL]
 # --- Apps and requests ------------------------------------------------------------------
 
 INSTALLED_APPS = [
-    "daphne",
     "unfold",
     "django.contrib.admin",
     "django.contrib.auth",
@@ -271,7 +270,8 @@ USE_TZ = True
 # --- Files --------------------------------------------------------------------------------
 
 STATIC_URL = "/static/"
-STATIC_ROOT = BASE_DIR / "staticfiles"
+STATIC_ROOT = HERMES_HOME / "static"
+STATIC_ROOT.mkdir(parents=True, exist_ok=True)
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_MAX_AGE = 3600
 HERMES_MAX_UPLOAD = env.integer("HERMES_MAX_UPLOAD", 25 * 1024 * 1024)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The fast checks: format, lint, types, layers, migrations and settings, locks. No services.
+# The fast checks: format, lint, locks, links, layers, types, migrations, settings. No services.
 # All of them run, also after one has failed; the exit code tells.
 set -u
 cd "$(dirname "$0")/.."
@@ -16,6 +16,7 @@ step() {
 step $bin/ruff format --check --quiet .
 step $bin/ruff check --quiet .
 step $bin/python scripts/check_lock.py
+step $bin/python scripts/check_links.py
 step $bin/lint-imports
 step $bin/mypy hermes_site accounts memory tools agents gateway scripts
 step $bin/python manage.py makemigrations --check --dry-run

@@ -14,7 +14,11 @@ import pytest
 @pytest.fixture(autouse=True)
 def _home(settings: Any, tmp_path: Path) -> None:
     """Files of a test go to its own folder; uniqueness keeps parallel tests apart."""
+    from memory.services.numbering import NUMBERS
+
     settings.HERMES_HOME = tmp_path
+    # A thread of its own would not see the test's transaction.
+    NUMBERS.inline = True
 
 
 def _user(email: str, level: str, **fields: Any) -> Any:

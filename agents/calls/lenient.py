@@ -97,8 +97,6 @@ class Reader:
         return value
 
     def value(self) -> Any:
-        if self._depth >= MAX_DEPTH:
-            raise Unreadable(f"Nested deeper than {MAX_DEPTH}.")
         if self.next == "{":
             return self._nested(self._object)
         if self.next == "[":
@@ -115,6 +113,8 @@ class Reader:
         return _WORDS[match.group()]
 
     def _nested(self, what: Any) -> Any:
+        if self._depth >= MAX_DEPTH:
+            raise Unreadable(f"Nested deeper than {MAX_DEPTH}.")
         self._depth += 1
         self.position += 1
         found = what()
@@ -208,13 +208,10 @@ def checked(value: Any) -> Any:
 
 
 def _check(value: Any, depth: int) -> None:
-    if depth > MAX_DEPTH:
-        raise Unreadable(f"Nested deeper than {MAX_DEPTH}.")
-    if isinstance(value, dict):
-        for item in value.values():
-            _check(item, depth + 1)
-    elif isinstance(value, list):
-        for item in value:
+    if isinstance(value, dict | list):
+        if depth >= MAX_DEPTH:
+            raise Unreadable(f"Nested deeper than {MAX_DEPTH}.")
+        for item in value.values() if isinstance(value, dict) else value:
             _check(item, depth + 1)
     elif isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise Unreadable("A number has more than 64 bits.")

@@ -28,6 +28,9 @@ from hermes_site.lib.redis import (
 
 log = logging.getLogger(__name__)
 
+# Seconds that one pipeline may take.
+TIMEOUT = 5
+
 # The live tail that one session may hold, in events.
 MAX_TAIL = 3000
 
@@ -140,7 +143,8 @@ class LoopPublisher:
         self._more = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
-        self._redis: redis.asyncio.Redis = async_client()
+        # One time-out for the whole pipeline instead of one for each of its answers.
+        self._redis: redis.asyncio.Redis = async_client(socket_timeout=None)
         self._sha = ""
         self._on_numbered = on_numbered
         self._task = asyncio.create_task(self._run(), name="publisher")
@@ -200,7 +204,8 @@ class LoopPublisher:
                 item.live.chars += len(text)
                 item.live.bytes += len(text.encode())
         try:
-            answers = await pipe.execute()
+            async with asyncio.timeout(TIMEOUT):
+                answers = await pipe.execute()
         except (RedisError, OSError) as error:
             for live, chars, size in reversed(sent):
                 live.chars, live.bytes = chars, size

@@ -77,7 +77,10 @@ def _web(options: Options) -> list[str]:
     app = "hermes_site.asgi:application"
     if options.server == "uvicorn":
         # Deflate costs CPU for every browser and token; the proxy in front compresses pages.
-        flags = "--workers 1 --ws websockets --no-access-log --ws-per-message-deflate false"
+        flags = (
+            "--workers 1 --ws websockets --ws-per-message-deflate false"
+            " --no-access-log --log-level warning"
+        )
         address = ["--host", options.host, "--port", str(options.port)]
         return [sys.executable, "-m", "uvicorn", *flags.split(), *address, app]
     address = ["-b", options.host, "-p", str(options.port)]

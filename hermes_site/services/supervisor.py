@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
+import traceback
 from collections.abc import Callable, Iterable
 from types import FrameType
 
@@ -151,7 +153,11 @@ def guarded(inner: Callable[[], int]) -> int:
             # Until the supervisor listens, Ctrl-C may simply end it.
             signal.signal(signal.SIGINT, signal.SIG_DFL)
             code = inner()
+        except BaseException:
+            traceback.print_exc()
         finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
             os._exit(code)
     # The terminal sends Ctrl-C to both, a person's `kill -INT` to this one only.
     for sign in STOP_SIGNALS:

@@ -15,6 +15,7 @@ from hermes_site.lib.events import Event
 from hermes_site.lib.faults import fault
 from hermes_site.lib.publisher import Outgoing, publish
 from memory.models import SessionEvent
+from memory.services.numbering import NUMBERS
 
 log = logging.getLogger(__name__)
 
@@ -47,13 +48,6 @@ def emit_live(session_id: UUID, run_id: UUID | None, event: Event) -> None:
         log.debug("live_event_lost type=%s error=%s", event.type, error)
 
 
-def events_number(numbers: dict[int, int]) -> None:
-    """Write down the ``seq`` that Redis gave to rows."""
-    SessionEvent.objects.bulk_update(
-        [SessionEvent(pk=row, seq=seq) for row, seq in numbers.items()], ["seq"], batch_size=200
-    )
-
-
 def events_republish(older_than: float = 5.0, limit: int = 500) -> int:
     """Send rows whose publication was lost; clients take an event twice without harm."""
     rows = SessionEvent.objects.filter(
@@ -82,4 +76,4 @@ def _send(outgoing: list[Outgoing]) -> None:
         log.warning("events_unpublished count=%d error=%s", len(outgoing), error)
         return
     fault("event_before_number")
-    events_number(numbers)
+    NUMBERS.add(numbers)

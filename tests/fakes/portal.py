@@ -107,7 +107,8 @@ class Portal:
     def family(self) -> list[psutil.Process]:
         """Every process below the supervisor's."""
         assert self.process is not None
-        return psutil.Process(self.process.pid).children(recursive=True)
+        family: list[psutil.Process] = psutil.Process(self.process.pid).children(recursive=True)
+        return family
 
     def faults(self, *lines: str) -> None:
         """Arm fault points: ``point action [n]`` each (hermes_site.lib.faults)."""

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from hermes_site.lib.errors import ConfigError
 from hermes_site.services import offline
 from tests.fakes.servers import free_port, wait_for
 
@@ -37,7 +38,7 @@ def port() -> Iterator[int]:
 def healthy(port: int) -> bool:
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=2) as answer:
-            return answer.status == 200
+            return int(answer.status) == 200
     except OSError:
         return False
 
@@ -97,5 +98,5 @@ def test_url_follows_the_port_file(tmp_path: Path) -> None:
 def test_missing_weights_name_the_mend(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(offline, "WEIGHTS_PACKAGE", "no_such_package_of_weights")
     assert offline.weights_path() is None
-    with pytest.raises(offline.ConfigError, match=r"requirements-offline\.txt"):
+    with pytest.raises(ConfigError, match=r"requirements-offline\.txt"):
         offline.main(["--port", "1"])

@@ -50,7 +50,8 @@ class Dummy:
         return int((self.home / "run" / f"{name}.pid").read_text())
 
     def family(self) -> list[psutil.Process]:
-        return psutil.Process(self.process.pid).children(recursive=True)
+        family: list[psutil.Process] = psutil.Process(self.process.pid).children(recursive=True)
+        return family
 
     def end(self) -> None:
         self.process.kill()

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from tests.fakes.portal import ROOT, Portal
-from tests.fakes.servers import wait_for
+from tests.fakes.servers import free_port, wait_for
 
 NAMES = ["web", "turns", "tools", "default", "beat", "gateway", "valkey"]
 pytestmark = pytest.mark.stack
@@ -76,10 +76,19 @@ def test_a_taken_port_is_refused_before_anything_starts(portal: Portal) -> None:
         assert list((other.home / "run").glob("*.pid")) == []
 
 
+def test_a_database_that_does_not_answer_is_named_with_its_mend() -> None:
+    url = f"postgresql://nobody@127.0.0.1:{free_port()}/none"
+    with contextlib.closing(Portal(DATABASE_URL=url)) as portal:
+        portal.start()
+        assert portal.process is not None
+        assert portal.process.wait(60) == 1
+        assert "set DATABASE_URL" in portal.output()
+        assert "Traceback" not in portal.output()
+
+
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGKILL])
 def test_leaves_nothing_behind_and_keeps_its_password(sign: signal.Signals) -> None:
-    settings = {"HERMES_ADMIN_PASSWORD": "", "HERMES_OFFLINE": "1"}
-    with contextlib.closing(Portal(**settings)) as portal:
+    with contextlib.closing(Portal(HERMES_ADMIN_PASSWORD="", HERMES_OFFLINE="1")) as portal:
         portal.start().wait_ready()
         assert len(re.findall(r"password \S{12,} \(shown this once\)", portal.output())) == 1
         assert psutil.pid_exists(portal.pid("offline"))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import redis
-from kombu import Connection
+from kombu.connection import Connection
 
 from hermes_site.lib.errors import ConfigError
 from hermes_site.services import valkey
@@ -95,7 +95,7 @@ def test_a_folder_of_another_account_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "run").mkdir()
-    monkeypatch.setattr(valkey.os, "getuid", lambda: 4242)
+    monkeypatch.setattr("os.getuid", lambda: 4242)
     with pytest.raises(ConfigError, match="belongs to another account"):
         valkey.prepare(tmp_path)
 

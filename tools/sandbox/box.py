@@ -241,10 +241,9 @@ def _launch(box: Box) -> list[str]:
     rest in KiB, in every POSIX shell; the letter of the process limit differs.
     """
     limits = box.limits
-    run = f'nice -n {limits.nice} "$@"'
-    if not box.own_stderr:
-        # Without the shell's own remarks ("Killed") among the command's output.
-        run = f"{{ {run} 2>&1; }} 2>/dev/null"
+    run = f'exec nice -n {limits.nice} "$@"'
+    # Without the shell's own remarks ("Killed") among the command's output.
+    run = f"({run})" if box.own_stderr else f"exec 2>/dev/null; ({run} 2>&1)"
     script = (
         f"ulimit -c 0; ulimit -d {limits.memory // 1024}; ulimit -f {limits.file_size // 512}; "
         f"ulimit -n {limits.open_files}; ulimit -t {limits.cpu_seconds}; "

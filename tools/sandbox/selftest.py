@@ -7,6 +7,7 @@ could not run proves nothing and the backend stays off.
 from __future__ import annotations
 
 import contextlib
+import os
 import shlex
 import socket
 import tempfile
@@ -34,6 +35,8 @@ _CHECKS = {
     "environment": "the environment is clean",
 }
 
+_NAMESPACES = ("ipc", "mnt", "net", "pid", "uts")
+
 # ptrace has no command of its own; whichever interpreter is there asks the kernel.
 _SCRIPT = r"""
 say() { if [ "$2" = 0 ]; then echo "$1=ok"; else echo "$1=bad"; fi; }
@@ -58,6 +61,7 @@ grep -q '^CapEff:[[:space:]]*0*$' /proc/self/status && grep -q '^NoNewPrivs:[[:s
 [ "$(ls -d /proc/[0-9]* | wc -l)" -lt 10 ]; say processes $?
 ok=0; cat /proc/[0-9]*/environ | tr '\0' '\n' | cut -d= -f1 | grep -vqxE '@NAMES@' && ok=1
 say environment $ok
+for name in @NAMESPACES@; do echo "$name=$(readlink /proc/self/ns/$name)"; done
 """
 
 
@@ -83,6 +87,11 @@ def failures(run: Run, ptrace: int) -> list[str]:
     # Without an interpreter inside, the filter that refuses unshare is the one for ptrace.
     passed = {name for name, value in lines.items() if value in ("ok", "untried")}
     wrong = [f"not so: {text}" for name, text in _CHECKS.items() if name not in passed]
+    wrong += [
+        f"not so: the {name} namespace is its own"
+        for name in _NAMESPACES
+        if lines.get(name) in (None, "", os.readlink(f"/proc/self/ns/{name}"))
+    ]
     return wrong + (["a file appeared outside the workspace"] if leaked else [])
 
 
@@ -91,6 +100,7 @@ def _script(top: Path, port: int, ptrace: int) -> str:
     values = {
         "CANARIES": " ".join(map(shlex.quote, canaries)),
         "CODE": shlex.quote(str(Path(__file__).resolve())),
+        "NAMESPACES": " ".join(_NAMESPACES),
         "PORT": str(port),
         "PTRACE": str(ptrace),
         "NAMES": "|".join([*boxes.environment({}), "PWD", "OLDPWD", "SHLVL", "_"]),

@@ -11,13 +11,14 @@ from typing import Any
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
-from django.db import connections
+from django.db import OperationalError, connections
 
 from accounts.services import first_admin_ensure
 from hermes_site.lib import env
-from hermes_site.lib.errors import PortalError
+from hermes_site.lib.errors import ConfigError, PortalError
 from hermes_site.services import kernel, readiness
 from hermes_site.services.forked import preload
+from hermes_site.services.found_models import remember
 from hermes_site.services.home_lock import HomeLock
 from hermes_site.services.local_models import find_local_models
 from hermes_site.services.processes import Options, table
@@ -52,7 +53,7 @@ class Command(BaseCommand):
         lock = HomeLock(settings.HERMES_HOME)
         lock.take(os.getppid())
         readiness.require_free_port(settings.HERMES_HOST, settings.HERMES_PORT)
-        call_command("migrate", interactive=False, verbosity=0)
+        self._migrate()
         welcome = self._first_admin()
         supervisor = Supervisor(table(), self._options(), say=self._say)
         connections.close_all()
@@ -65,6 +66,14 @@ class Command(BaseCommand):
 
         owner = os.getppid()
         supervisor.run(ready=self._ready, on_ready=on_ready, on_stop=lambda: lock.stopping(owner))
+
+    def _migrate(self) -> None:
+        try:
+            call_command("migrate", interactive=False, verbosity=0)
+        except OperationalError as error:
+            raise ConfigError(
+                f"The database cannot be used: {error}. Mend it, or set DATABASE_URL."
+            ) from error
 
     def _first_admin(self) -> str:
         """Make the first administrator where there is none, and say how to log in."""
@@ -79,6 +88,7 @@ class Command(BaseCommand):
         home = settings.HERMES_HOME
         providers = readiness.provider_settings()
         local = [] if providers else find_local_models(skip_port=settings.HERMES_PORT)
+        remember(home, local)
         for server in local:
             self._say(f"Found {server.name} at {server.base_url}: {', '.join(server.models)}")
         return Options(

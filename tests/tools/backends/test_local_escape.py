@@ -238,11 +238,3 @@ def test_a_git_file_cannot_be_pointed_elsewhere_and_links_are_not_mounted(host: 
     (host.workspace / ".git").unlink()
     (host.workspace / ".git").symlink_to(host.top)
     assert CANARY not in host.run("ls .git/; cat .git/canary").output
-
-
-def test_only_own_files_belong_to_the_command(host: Host) -> None:
-    (host.workspace / "made-by-the-portal").write_text("1")
-    result = host.run("id -u; echo 2 >>made-by-the-portal; cat made-by-the-portal; stat -c %u .")
-    uid, *content, owner = result.output.split()
-    assert content == ["12"]
-    assert uid == owner != "0"

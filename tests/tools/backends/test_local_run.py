@@ -171,10 +171,17 @@ def test_on_an_unknown_architecture_nothing_runs(
     refuses(LocalBackend(), host, "no system-call filter for riscv64")
 
 
-def without(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, option: str) -> None:
-    """Leave ``option`` out of what the function ``name`` returns."""
+def test_processes_of_the_host_are_noticed(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    without(monkeypatch, box, "_namespaces", "--unshare-pid", "--as-pid-1")
+    refuses(LocalBackend(), host, "only own processes")
+
+
+def without(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, *left_out: str) -> None:
+    """Leave ``left_out`` out of what the function ``name`` returns."""
     real = getattr(owner, name)
-    monkeypatch.setattr(owner, name, lambda *args: [word for word in real(*args) if word != option])
+    monkeypatch.setattr(
+        owner, name, lambda *args: [word for word in real(*args) if word not in left_out]
+    )
 
 
 @pytest.mark.parametrize(
@@ -182,7 +189,7 @@ def without(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, option: str)
     [
         ("--unshare-net", "no network interface but lo"),
         ("--unshare-net", "loopback is out of reach"),
-        ("--unshare-pid", "only own processes"),
+        ("--unshare-ipc", "the ipc namespace is its own"),
         ("--clearenv", "environment is clean"),
     ],
 )

@@ -136,7 +136,9 @@ async def _ask(
                 answer.usage = part
             case Finish(reason):
                 answer.finish = reason
-    rest, answer.calls = assembler.finish(complete=bool(answer.finish))
+    # A call that was still being written when the answer was cut off must not run.
+    cut_off = answer.finish in ("length", "refusal")
+    rest, answer.calls = assembler.finish(complete=bool(answer.finish), limited=cut_off)
     show(rest)
     if not answer.finish:
         raise ModelError("cut", "The model's answer broke off.", retry=True)

@@ -77,14 +77,13 @@ class Worker:
 
     async def _open(self) -> None:
         self.providers = ProviderPool()
-        for account in configured().values():
-            self.providers.get(account)  # imports its SDK now, not at the first message
         self.publisher = LoopPublisher(NUMBERS.add)
         publish_through(self._publish)
         self._subscriber = Subscriber()
         self._tasks = {
             self._loop.create_task(self._heartbeat(), name="heartbeat"),
             self._loop.create_task(self._listen(), name="listen"),
+            self._loop.create_task(self._warm(), name="warm"),
         }
 
     def _publish(self, items: list[Outgoing]) -> None:
@@ -116,6 +115,11 @@ class Worker:
             log.exception("turn_crashed run=%s", run_id)
         finally:
             self._slots.release()
+
+    async def _warm(self) -> None:
+        """Load the SDKs of the configured accounts, so that the first message need not wait."""
+        for account in configured().values():
+            await self.providers.get(account).warm()
 
     async def _heartbeat(self) -> None:
         while True:

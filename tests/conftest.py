@@ -14,11 +14,15 @@ import pytest
 @pytest.fixture(autouse=True)
 def _home(settings: Any, tmp_path: Path) -> None:
     """Files of a test go to its own folder; uniqueness keeps parallel tests apart."""
+    from accounts.selectors.limit import LIMIT_RULES
     from memory.services.numbering import NUMBERS
+    from tools.selectors.policy import POLICY_TABLES
 
     settings.HERMES_HOME = tmp_path
     # A thread of its own would not see the test's transaction.
     NUMBERS.inline = True
+    for table in (LIMIT_RULES, POLICY_TABLES):
+        table.clear()
 
 
 def _user(email: str, level: str, **fields: Any) -> Any:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import Q
 from redis.exceptions import RedisError
 
 from accounts.choices import LimitAction, Scope
 from accounts.models import LimitRule, User
 from hermes_site.lib import clock
+from hermes_site.lib.recent import Recent
 from hermes_site.lib.redis import PREFIX, client
 
+# A new limit bites within a second.
+LIMIT_RULES: Recent[list[LimitRule]] = Recent(lambda: list(LimitRule.objects.all()))
 _WORDS = {1: "second", 60: "minute", 3600: "hour", 86400: "day"}
 
 
@@ -30,17 +33,25 @@ class Window:
 def windows_for(user: User, action: str) -> list[Window]:
     """The windows that hold: the user's own rows if there are any, else the most generous of
     their groups', else everyone's."""
-    rules = LimitRule.objects.filter(
-        Q(scope=Scope.EVERYONE) | Q(group__user=user) | Q(user=user), action=action
-    ).values_list("scope", "seconds", "amount")
-    for scope in (Scope.USER, Scope.GROUP, Scope.EVERYONE):
+    rules = [rule for rule in LIMIT_RULES.get() if rule.action == action]
+    groups = _groups(user) if any(rule.scope == Scope.GROUP for rule in rules) else set()
+    holds: dict[str, Callable[[LimitRule], bool]] = {
+        Scope.USER: lambda rule: rule.user_id == user.pk,
+        Scope.GROUP: lambda rule: rule.group_id in groups,
+        Scope.EVERYONE: lambda rule: True,
+    }
+    for scope, concerns in holds.items():
         best: dict[int, Decimal] = {}
-        for row_scope, seconds, amount in rules:
-            if row_scope == scope:
-                best[seconds] = max(best.get(seconds, Decimal(0)), amount)
+        for rule in rules:
+            if rule.scope == scope and concerns(rule):
+                best[rule.seconds] = max(best.get(rule.seconds, Decimal(0)), rule.amount)
         if best:
             return [Window(amount, seconds) for seconds, amount in sorted(best.items())]
     return []
+
+
+def _groups(user: User) -> set[int]:
+    return set(user.groups.values_list("pk", flat=True))
 
 
 def keys(user: User, action: str, windows: list[Window]) -> list[str]:

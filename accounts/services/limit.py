@@ -16,7 +16,7 @@ from redis.exceptions import RedisError
 
 from accounts.choices import LimitAction, Scope
 from accounts.models import LimitRule, User
-from accounts.selectors.limit import Window, keys, windows_for
+from accounts.selectors.limit import LIMIT_RULES, Window, keys, windows_for
 from accounts.services.audit import audit_record
 from hermes_site.lib import clock
 from hermes_site.lib.errors import UserFacing
@@ -136,6 +136,7 @@ def limit_set(*, subject: str, action: str, rate: str, actor: Any) -> LimitRule:
             **where, action=action, seconds=seconds, defaults={"amount": amount}
         )
         audit_record("limit.set", actor=actor, target=subject, data={action: rate})
+    LIMIT_RULES.clear()
     return rule
 
 

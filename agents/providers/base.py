@@ -147,6 +147,9 @@ class Provider(ABC):
     def stream(self, request: ModelRequest) -> AsyncIterator[Part]:
         """Yield the answer's parts as they arrive. Raises ``ModelError``."""
 
+    async def warm(self) -> None:
+        """Load what the first request would have to wait for."""
+
     @abstractmethod
     async def models(self) -> list[str]:
         """The model ids that the account offers. Raises ``ModelError``."""

@@ -95,6 +95,7 @@ def _save_answer(lease: Lease, answer: Answer, model: str, state: str) -> Messag
         state=state,
         model=model,
         tokens=answer.usage.output_tokens,
+        parent_id=run.message_id if run.step == 0 else None,
     )
 
 

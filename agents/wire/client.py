@@ -91,6 +91,9 @@ class SdkProvider(Provider):
                 raise of_exception(error, self.account, started=False) from None
         return self._client
 
+    async def warm(self) -> None:
+        await self.client()
+
     async def close(self) -> None:
         client, self._client = self._client, None
         if client is not None:

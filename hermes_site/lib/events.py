@@ -7,7 +7,7 @@ so it needs no counter and survives a lost stream. It stays below 2^53, as JavaS
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, ClassVar
 from uuid import UUID
 
@@ -27,7 +27,7 @@ class Event:
     durable: ClassVar[bool] = True
 
     def data(self) -> dict[str, Any]:
-        return {f.name: getattr(self, f.name) for f in fields(self)}
+        return dict(vars(self))
 
 
 @dataclass(frozen=True, kw_only=True)

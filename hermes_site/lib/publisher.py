@@ -10,21 +10,22 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
+import hiredis
 import redis
-import redis.asyncio
 from redis.exceptions import NoScriptError, RedisError
 
 from hermes_site.lib import events
 from hermes_site.lib.redis import (
     STREAM_TTL,
-    async_client,
     client,
     fence_key,
     partial_key,
     stream_key,
 )
+from hermes_site.lib.wire import Wire, connect
 
 log = logging.getLogger(__name__)
 
@@ -143,8 +144,7 @@ class LoopPublisher:
         self._more = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
-        # One time-out for the whole pipeline instead of one for each of its answers.
-        self._redis: redis.asyncio.Redis = async_client(socket_timeout=None)
+        self._wire: Wire | None = None
         self._sha = ""
         self._on_numbered = on_numbered
         self._task = asyncio.create_task(self._run(), name="publisher")
@@ -169,7 +169,8 @@ class LoopPublisher:
 
     async def close(self) -> None:
         self._task.cancel()
-        await self._redis.aclose()
+        if self._wire:
+            self._wire.close()
 
     async def _run(self) -> None:
         while True:
@@ -181,7 +182,9 @@ class LoopPublisher:
                 try:
                     await self._send(batch)
                     batch = []
-                except (RedisError, OSError) as error:
+                except (RedisError, OSError, TimeoutError) as error:
+                    if self._wire:
+                        self._wire.close()
                     log.warning("publish_failed waiting=%d error=%s", len(batch), error)
                     await asyncio.sleep(delay)
                     delay = min(delay * 2, 2.0)
@@ -189,41 +192,51 @@ class LoopPublisher:
                 self._idle.set()
 
     async def _send(self, batch: list[Outgoing]) -> None:
-        if not self._sha:
-            self._sha = str(await self._redis.script_load(_SCRIPT))
-        pipe = self._redis.pipeline(transaction=False)
-        sent = []
+        wire = await self._ready()
+        commands, sent = [], []
         for item in batch:
+            live = item.live
             # The delta's place is fixed now: merging may have made it longer since it was queued.
-            if item.live:
-                item.data["offset"] = item.live.chars
-            pipe.evalsha(self._sha, 3, *item.arguments())
-            if item.live:
+            if live:
+                item.data["offset"] = live.chars
+            commands.append(["EVALSHA", self._sha, 3, *item.arguments()])
+            if live:
                 text = str(item.data["text"])
-                sent.append((item.live, item.live.chars, item.live.bytes))
-                item.live.chars += len(text)
-                item.live.bytes += len(text.encode())
+                sent.append((live, live.chars, live.bytes))
+                live.chars += len(text)
+                live.bytes += len(text.encode())
         try:
-            async with asyncio.timeout(TIMEOUT):
-                answers = await pipe.execute()
-        except (RedisError, OSError) as error:
+            answers = await wire.request(commands, timeout=TIMEOUT)
+            _raise_first(answers)
+        except (RedisError, OSError):
             for live, chars, size in reversed(sent):
                 live.chars, live.bytes = chars, size
-            if isinstance(error, NoScriptError):
-                self._sha = ""
             raise
-        await self._after(batch, answers)
+        await self._after(wire, batch, answers)
 
-    async def _after(self, batch: list[Outgoing], answers: list[list[bytes]]) -> None:
+    async def _ready(self) -> Wire:
+        """The connection, opened anew when it broke, with the script loaded."""
+        if self._wire is None or self._wire.closed.done():
+            self._wire = await connect()
+            (sha,) = await self._wire.request([["SCRIPT", "LOAD", _SCRIPT]], timeout=TIMEOUT)
+            self._sha = sha.decode()
+        return self._wire
+
+    async def _after(self, wire: Wire, batch: list[Outgoing], answers: list[list[bytes]]) -> None:
         numbered: dict[int, int] = {}
         for item, (kept, id) in zip(batch, answers, strict=True):
             if kept == b"resync" and item.live:
-                await self._redis.set(
-                    partial_key(item.session_id, item.live.message_id),
-                    item.live.text.encode()[: item.live.bytes],
-                    ex=STREAM_TTL,
-                )
+                text = item.live.text.encode()[: item.live.bytes]
+                key = partial_key(item.session_id, item.live.message_id)
+                await wire.request([["SET", key, text, "EX", STREAM_TTL]], timeout=TIMEOUT)
             if item.row is not None and id:
                 numbered[item.row] = events.seq_of(id)
         if numbered:
             self._on_numbered(numbered)
+
+
+def _raise_first(answers: list[Any]) -> None:
+    """A lost script is loaded again with the next connection."""
+    for answer in answers:
+        if isinstance(answer, hiredis.ReplyError):
+            raise RedisError(str(answer))

@@ -31,13 +31,10 @@ def _client(pid: int) -> redis.Redis:
     )
 
 
-def async_client(socket_timeout: float | None = 5) -> redis.asyncio.Redis:
+def async_client() -> redis.asyncio.Redis:
     """A client for the caller's event loop; the caller closes it."""
     return redis.asyncio.Redis.from_url(
-        settings.REDIS_URL,
-        socket_timeout=socket_timeout,
-        socket_connect_timeout=2,
-        health_check_interval=15,
+        settings.REDIS_URL, socket_timeout=5, socket_connect_timeout=2, health_check_interval=15
     )
 
 

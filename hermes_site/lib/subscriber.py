@@ -1,21 +1,17 @@
 """One SUBSCRIBE connection per web process, shared by all of its sockets.
 
-redis-py's asyncio pub/sub decodes and dispatches more than is needed here: this reads the
-protocol with hiredis and hands the payload bytes on undecoded.
+The payload bytes are handed on undecoded.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import ssl
 from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
-import hiredis
-from django.conf import settings
-from redis.asyncio.connection import parse_url
+from hermes_site.lib.wire import Wire, connect
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +29,7 @@ class Subscriber:
         self._listeners: dict[bytes, set[Listener]] = defaultdict(set)
         self._confirmed: dict[bytes, asyncio.Event] = {}
         self._seen: set[bytes] = set()
-        self._wire: _Wire | None = None
+        self._wire: Wire | None = None
         self._task: asyncio.Task[None] | None = None
 
     async def subscribe(self, channel: str, listener: Listener, *, timeout: float = 2.0) -> bool:
@@ -46,7 +42,7 @@ class Subscriber:
         if key not in self._confirmed:
             self._confirmed[key] = asyncio.Event()
             if self._wire:
-                self._wire.command(b"SUBSCRIBE", key)
+                self._wire.send((b"SUBSCRIBE", key))
         try:
             await asyncio.wait_for(self._confirmed[key].wait(), timeout)
         except TimeoutError:
@@ -62,7 +58,7 @@ class Subscriber:
             self._confirmed.pop(key, None)
             self._seen.discard(key)
             if self._wire:
-                self._wire.command(b"UNSUBSCRIBE", key)
+                self._wire.send((b"UNSUBSCRIBE", key))
 
     async def close(self) -> None:
         if self._task:
@@ -74,12 +70,12 @@ class Subscriber:
         delay = 0.1
         while True:
             try:
-                self._wire = await _connect(self._received)
+                self._wire = await connect(self._received)
                 if self._confirmed:
-                    self._wire.command(b"SUBSCRIBE", *self._confirmed)
+                    self._wire.send((b"SUBSCRIBE", *self._confirmed))
                 delay = 0.1
                 await self._wire.closed
-            except OSError as error:
+            except (OSError, TimeoutError) as error:
                 log.warning("subscriber_unreachable error=%s", error)
             self._wire = None
             for event in self._confirmed.values():
@@ -100,50 +96,3 @@ class Subscriber:
                 for listener in tuple(self._listeners.get(channel, ())):
                     listener(None)
             self._seen.add(channel)
-
-
-class _Wire(asyncio.Protocol):
-    """The connection: bytes in, replies out."""
-
-    def __init__(self, on_reply: Callable[[Any], None]) -> None:
-        self._on_reply = on_reply
-        self._reader = hiredis.Reader()
-        self._transport: asyncio.Transport | None = None
-        self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = transport  # type: ignore[assignment]
-
-    def data_received(self, data: bytes) -> None:
-        self._reader.feed(data)
-        while (reply := self._reader.gets()) is not False:
-            self._on_reply(reply)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        if not self.closed.done():
-            self.closed.set_result(None)
-
-    def command(self, *words: bytes) -> None:
-        if self._transport is not None and not self._transport.is_closing():
-            self._transport.write(hiredis.pack_command(words))
-
-    def close(self) -> None:
-        if self._transport is not None:
-            self._transport.close()
-
-
-async def _connect(on_reply: Callable[[Any], None]) -> _Wire:
-    """Open and authenticate a connection to ``REDIS_URL``. Raises ``OSError``."""
-    options = parse_url(settings.REDIS_URL)
-    loop = asyncio.get_running_loop()
-    if "path" in options:
-        _, wire = await loop.create_unix_connection(lambda: _Wire(on_reply), options["path"])
-    else:
-        secure = "SSL" in getattr(options.get("connection_class"), "__name__", "")
-        context = ssl.create_default_context() if secure else None
-        host, port = options.get("host", "localhost"), options.get("port", 6379)
-        _, wire = await loop.create_connection(lambda: _Wire(on_reply), host, port, ssl=context)
-    if options.get("password"):
-        user = (options.get("username") or "default").encode()
-        wire.command(b"AUTH", user, options["password"].encode())
-    return wire

@@ -94,16 +94,16 @@ def answer_save(
     reasoning: str = "",
     model: str = "",
     tokens: int = 0,
-    metadata: dict[str, Any] | None = None,
+    parent_id: UUID | None = None,
 ) -> Message:
-    """Store an assistant message under the id that its stream was sent with. The caller tells
-    of it with ``message_event``."""
+    """Store an assistant message under the id that its stream was sent with, after ``parent_id``
+    or the newest message. The caller tells of it with ``message_event``."""
     return Message.objects.create(
         id=id,
         user_id=user.pk if isinstance(user, User) else user,
         session_id=session_id,
         run_id=run_id,
-        parent_id=_last(session_id),
+        parent_id=parent_id or _last(session_id),
         position=position_take(session_id, messages=1),
         role=Role.ASSISTANT,
         text=text,
@@ -111,7 +111,6 @@ def answer_save(
         state=state,
         model=model,
         tokens=tokens,
-        metadata=metadata or {},
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -11,6 +12,7 @@ from django.db.models import Q
 
 from accounts.models import User
 from accounts.selectors.level import level_of
+from hermes_site.lib.recent import Recent
 from tools.arguments import digest
 from tools.choices import Category, Outcome
 from tools.declare import Classification, Tool
@@ -22,20 +24,54 @@ from tools.workspace import workspace_for
 log = logging.getLogger(__name__)
 
 
-def policy_rows(user: User, session_id: UUID | None = None, *, grants: bool = True) -> PolicyRows:
-    """What holds for ``user`` now, in a fixed number of queries. Never cached: a change of
-    permission bites at the next call. ``grants`` False leaves them out, for tools as a whole."""
-    level = level_of(user)
-    rules = ToolRule.objects.filter(
-        Q(scope="everyone") | Q(group__user=user) | Q(user=user)
-    ).distinct()
+@dataclass(frozen=True)
+class PolicyTables:
+    """The tables of the policy, for all users."""
+
+    matrix: dict[tuple[str, str], str]
+    rules: tuple[ToolRule, ...]
+    off: dict[str, str]
+
+
+def load_tables() -> PolicyTables:
+    return PolicyTables(
+        matrix={(c.level, c.category): c.outcome for c in MatrixCell.objects.all()},
+        rules=tuple(ToolRule.objects.all()),
+        off={s.tool: s.note for s in ToolSwitch.objects.filter(enabled=False)},
+    )
+
+
+# For showing tools to the model; what runs is decided from tables loaded at that moment.
+POLICY_TABLES: Recent[PolicyTables] = Recent(load_tables)
+
+
+def policy_rows(
+    user: User,
+    session_id: UUID | None = None,
+    *,
+    tables: PolicyTables | None = None,
+    grants: bool = True,
+) -> PolicyRows:
+    """What holds for ``user`` now. Without ``tables`` they are loaded: a change of permission
+    bites at the next call. ``grants`` False leaves those out, for tools as a whole."""
+    tables, level = tables or load_tables(), level_of(user)
+    groups: set[int] = set()
+    if any(rule.group_id for rule in tables.rules):
+        groups = set(user.groups.values_list("pk", flat=True))
+    concern = [
+        rule
+        for rule in tables.rules
+        if rule.scope == "everyone" or rule.user_id == user.pk or rule.group_id in groups
+    ]
     held = Grant.objects.for_user(user).filter(Q(session=None) | Q(session_id=session_id))
     return PolicyRows(
         level=level.level,
         level_source=level.source,
-        matrix={(c.level, c.category): c.outcome for c in MatrixCell.objects.all()},
-        rules=tuple(Rule(r.scope, r.tool, r.outcome, r.argument, r.pattern, r.note) for r in rules),
-        off={s.tool: s.note for s in ToolSwitch.objects.filter(enabled=False)},
+        matrix=tables.matrix,
+        rules=tuple(
+            Rule(r.scope, r.tool, r.outcome, r.argument, r.pattern, r.note) for r in concern
+        ),
+        off=tables.off,
         grants=frozenset(held.values_list("tool", "digest") if grants else ()),
     )
 
@@ -80,7 +116,7 @@ def tools_for(
 ) -> list[tuple[Tool, Decision]]:
     """The tools that the user may see (not refused for empty arguments), by name, each with
     what the policy says of it as a whole."""
-    rows = rows or policy_rows(user, grants=False)
+    rows = rows or policy_rows(user, tables=POLICY_TABLES.get(), grants=False)
     seen = []
     for tool in sorted(TOOLS.all().values(), key=lambda tool: tool.name):
         decision = _overall(tool, rows, surface, mode)

@@ -147,7 +147,7 @@ class Provider(ABC):
     def stream(self, request: ModelRequest) -> AsyncIterator[Part]:
         """Yield the answer's parts as they arrive. Raises ``ModelError``."""
 
-    async def warm(self) -> None:
+    async def warm(self) -> None:  # noqa: B027 - many have nothing to load
         """Load what the first request would have to wait for."""
 
     @abstractmethod

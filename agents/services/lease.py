@@ -9,12 +9,11 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import Exists, F, OuterRef, Q, Value
-from django.db.models.functions import Coalesce
+from django.db.models import F
 from redis.exceptions import RedisError
 
 from agents.accounts import ModelChoice
-from agents.choices import ACTIVE, OPEN, TURN, RunState
+from agents.choices import TURN, RunState
 from agents.direct import direct_call
 from agents.loop import Answer, TurnState, signature
 from agents.models import Run
@@ -25,6 +24,8 @@ from hermes_site.lib.errors import PortalError
 from hermes_site.lib.faults import fault
 from hermes_site.lib.ids import new_id
 from hermes_site.lib.redis import STREAM_TTL, client, fence_key, partial_key
+from hermes_site.lib.statements import prepared
+from hermes_site.lib.statements import run as execute
 from hermes_site.lib.wake import wake
 from memory.models import Message
 from memory.services import emit, message_place
@@ -83,51 +84,53 @@ def _direct(run: Run, asked: AskedCall) -> Answer:
     return Answer(text=call.result if call else "")
 
 
+# One statement decides: due, queued or with a dead lease, and first in its session.
+_TAKE = """
+UPDATE agents_run SET state = 'running', fence = fence + 1, attempts = attempts + 1,
+  lease_until = %s, lease_owner = %s, started_at = COALESCE(started_at, %s)
+WHERE id = %s AND due_at <= %s
+  AND (state = 'queued' OR (state = 'running' AND lease_until < %s))
+  AND NOT EXISTS (
+    SELECT 1 FROM agents_run other
+    WHERE other.session_id = agents_run.session_id AND other.id <> agents_run.id
+      AND (other.state IN ('running', 'waiting')
+        OR (other.state = 'queued' AND other.number < agents_run.number)))
+"""
+
+
 def _take(id: UUID, owner: str) -> Lease | None:
     now = clock.now()
-    before = Run.objects.filter(session=OuterRef("session"), state__in=OPEN).filter(
-        Q(number__lt=OuterRef("number")) | Q(state__in=ACTIVE)
-    )
-    due = Run.objects.filter(pk=id, due_at__lte=now).filter(
-        Q(state=RunState.QUEUED) | Q(state=RunState.RUNNING, lease_until__lt=now)
-    )
+    until = now + timedelta(seconds=settings.HERMES_LEASE)
+    put = prepared(Run, id=id, lease_until=until, due_at=now)
+    moment = put["due_at"]
     try:
-        with transaction.atomic():
-            taken = due.exclude(Exists(before.exclude(pk=id))).update(
-                state=RunState.RUNNING,
-                fence=F("fence") + 1,
-                attempts=F("attempts") + 1,
-                lease_until=now + timedelta(seconds=settings.HERMES_LEASE),
-                lease_owner=owner,
-                started_at=Coalesce("started_at", Value(now)),
-            )
-            if not taken:
-                return None
-            run = Run.objects.select_related("user", "session", "message").get(pk=id)
-            if not run.user.is_active:
-                _refuse_disabled(run)
-                return None
-            if not run.message.placed:
-                _first_turn(run)
+        taken = execute(_TAKE, [put["lease_until"], owner, moment, put["id"], moment, moment])
     except IntegrityError:
         return None  # two runs of one session at once: the other was first
+    if not taken:
+        return None
+    run = Run.objects.select_related("user", "session", "message").get(pk=id)
+    if not run.user.is_active:
+        _refuse_disabled(run)
+        return None
+    if not run.message.placed:
+        _first_turn(run)
     return Lease(run, run.fence, run.attempts)
 
 
 def _first_turn(run: Run) -> None:
+    started = events.RunStarted(message=str(run.message_id), engine=run.engine, model=run.model)
     run.message.session = run.session
-    message_place(run.message)
-    emit(
-        run.session_id,
-        run.pk,
-        events.RunStarted(message=str(run.message_id), engine=run.engine, model=run.model),
-    )
+    with transaction.atomic():
+        message_place(run.message)
+        emit(run.session_id, run.pk, started)
 
 
 def _refuse_disabled(run: Run) -> None:
     run.state, run.finished_at, run.lease_until = RunState.CANCELLED, clock.now(), None
-    run.save(update_fields=["state", "finished_at", "lease_until"])
-    emit(run.session_id, run.pk, events.RunCancelled())
+    with transaction.atomic():
+        run.save(update_fields=["state", "finished_at", "lease_until"])
+        emit(run.session_id, run.pk, events.RunCancelled())
 
 
 def _mark_fence(lease: Lease) -> None:

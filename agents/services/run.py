@@ -18,11 +18,13 @@ from hermes_site.lib import clock, events
 from hermes_site.lib.errors import Conflict, UserFacing
 from hermes_site.lib.faults import fault
 from hermes_site.lib.ids import new_id
+from hermes_site.lib.statements import Insert
 from hermes_site.lib.wake import wake_on_commit
 from memory.choices import Mode
 from memory.models import Attachment, Message, Session
 from memory.services import answer_save, emit, message_accept, message_event
 
+_insert = Insert(Run)
 # Runs that may wait in one session.
 MAX_QUEUED = 50
 
@@ -75,7 +77,7 @@ def message_send(
             run.message, run.number = message, message.position
             fault("message_inserted")
             if not _answered_at_once(run, text):
-                run.save(force_insert=True)
+                _insert(run)
                 queued_event = events.RunQueued(message=str(message.pk), position=queued)
                 emit(session.pk, run.pk, message_event(message), queued_event)
                 wake_on_commit(TURN, run.pk)
@@ -97,7 +99,7 @@ def _answered_at_once(run: Run, text: str) -> bool:
     run.message.save(update_fields=["placed"])
     now = clock.now()
     run.state, run.started_at, run.finished_at = RunState.COMPLETED, now, now
-    run.save(force_insert=True)
+    _insert(run)
     reply = answer_save(
         id=run.answer_id, session_id=run.session_id, user=run.user, run_id=run.pk, text=said
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F
 
 from accounts.services import limit_spend
 from agents.choices import ACTIVE, TURN, RunState
@@ -17,8 +16,10 @@ from hermes_site.lib import clock, events
 from hermes_site.lib.errors import Interrupted
 from hermes_site.lib.faults import fault
 from hermes_site.lib.ids import new_id
+from hermes_site.lib.statements import prepared
+from hermes_site.lib.statements import run as execute
 from hermes_site.lib.text import clean
-from hermes_site.lib.wake import wake_on_commit
+from hermes_site.lib.wake import wake, wake_on_commit
 from memory.choices import MessageState
 from memory.models import Message
 from memory.services import answer_save, emit, message_event
@@ -65,19 +66,22 @@ def turn_failed(lease: Lease, code: str, message: str, partial: Answer, model: s
         _finished(run, *told, events.RunFailed(code=code, message=message[:1000]))
 
 
+_ADVANCE = """
+UPDATE agents_run SET state = %s, step = step + 1, attempts = 0, lease_until = NULL,
+  answer_id = %s, input_tokens = input_tokens + %s, output_tokens = output_tokens + %s,
+  finished_at = %s
+WHERE id = %s AND fence = %s AND state = 'running'
+"""
+
+
 def _advance(lease: Lease, state: str, answer: Answer) -> None:
-    now = clock.now()
-    advanced = Run.objects.filter(
-        pk=lease.run.pk, fence=lease.fence, state=RunState.RUNNING
-    ).update(
-        state=state,
-        step=F("step") + 1,
-        attempts=0,
-        lease_until=None,
-        answer_id=new_id(),
-        input_tokens=F("input_tokens") + answer.usage.input_tokens,
-        output_tokens=F("output_tokens") + answer.usage.output_tokens,
-        finished_at=None if state in ACTIVE else now,
+    """Leave the turn behind, if the lease still is this worker's."""
+    ended = None if state in ACTIVE else clock.now()
+    put = prepared(Run, id=lease.run.pk, answer_id=new_id(), finished_at=ended)
+    tokens = answer.usage.input_tokens, answer.usage.output_tokens
+    advanced = execute(
+        _ADVANCE,
+        [str(state), put["answer_id"], *tokens, put["finished_at"], put["id"], lease.fence],
     )
     if not advanced:
         raise Interrupted
@@ -116,12 +120,16 @@ def _finished(run: Run, *told: events.Event) -> None:
 
 
 def wake_next(session_id: UUID) -> None:
-    """Wake the first queued run of a session, after the commit."""
-    waiting = Run.objects.filter(session_id=session_id, state=RunState.QUEUED)
-    following = waiting.order_by("number").values_list("pk", flat=True).first()
-    if following:
-        waiting.filter(pk=following).update(woken_at=clock.now())
-        wake_on_commit(TURN, following)
+    """Wake the first queued run of a session. It is looked for after the commit: a message that
+    came before is found then, one that comes later wakes its own run."""
+
+    def find() -> None:
+        waiting = Run.objects.filter(session_id=session_id, state=RunState.QUEUED)
+        following = waiting.order_by("number").values_list("pk", flat=True).first()
+        if following:
+            wake(TURN, following)
+
+    transaction.on_commit(find)
 
 
 def run_resume(run_id: UUID) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication
-from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
 
 from accounts.services import token_authenticate
@@ -29,6 +29,13 @@ class TokenAuthentication(BaseAuthentication):
 
 class PortalSessionAuthentication(SessionAuthentication):
     """The login cookie; unsafe methods need the CSRF token."""
+
+    def enforce_csrf(self, request: Request) -> None:
+        try:
+            super().enforce_csrf(request)
+        except PermissionDenied as error:
+            # A code of its own: a page can fetch a new token and try again.
+            raise PermissionDenied(str(error.detail), code="csrf_failed") from error
 
 
 def via(request: Request) -> str:

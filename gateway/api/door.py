@@ -6,7 +6,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db.models import QuerySet
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
@@ -63,9 +63,9 @@ class ListDoor(Door):
     pagination_class = IdCursorPagination
 
     def page(
-        self, rows: QuerySet[Any], shape: type[serializers.Serializer[Any]], ordering: str = "-id"
+        self, rows: QuerySet[Any], shape: type[serializers.Serializer[Any]], *ordering: str
     ) -> Response:
-        paginator = self.pagination_class(ordering)
+        paginator = self.pagination_class(*ordering)
         found = paginator.paginate_queryset(rows, self.request, view=self)
         return paginator.get_paginated_response(shape(found, many=True).data)
 
@@ -84,20 +84,17 @@ def describe(
     summary: str,
     *,
     answer: Any = None,
-    status: int = 200,
+    status: Any = 200,
     body: type[Form] | None = None,
     query: type[Form] | None = None,
-    more: tuple[OpenApiParameter, ...] = (),
     multipart: bool = False,
 ) -> Any:
-    """What the OpenAPI document says about a method; errors have one form everywhere."""
-    parameters: list[Any] = [*([query] if query else []), *more]
+    """What the OpenAPI document says about a method; errors have one form everywhere. ``status``
+    is a number, or a number and a media type."""
     request: Any = {"multipart/form-data": body} if multipart else body
     return extend_schema(
         summary=summary,
         request=request,
-        parameters=parameters,
+        parameters=[query] if query else [],
         responses={status: answer, "4XX": ErrorSerializer},
     )
-
-

@@ -3,35 +3,37 @@
 from __future__ import annotations
 
 import logging
+import math
 from typing import Any
 
-from django.core.exceptions import PermissionDenied
-from django.db import DatabaseError
-from django.http import Http404
+from django.core.exceptions import (
+    BadRequest,
+    PermissionDenied,
+    RequestDataTooBig,
+    SuspiciousOperation,
+)
+from django.db import DatabaseError, DataError
+from django.http import Http404, UnreadablePostError
 from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
-from hermes_site.lib.errors import PortalError
+from hermes_site.lib.errors import PortalError, Transient, UserFacing
 
 log = logging.getLogger(__name__)
 
 
 def handle(error: Exception, context: dict[str, Any]) -> Response | None:
     """DRF's exception handler; None lets Django answer 500."""
-    headers: dict[str, str] = {}
-    if isinstance(error, Http404):
-        error = exceptions.NotFound()
-    elif isinstance(error, PermissionDenied):
-        error = exceptions.PermissionDenied()
-    elif isinstance(error, DatabaseError):
+    error = _known(error)
+    if isinstance(error, DatabaseError):
         log.exception("database_error")
-        body = {"code": "unavailable", "message": "The database is away. Try again.", "extra": {}}
-        return Response(body, status=503, headers={"Retry-After": "2"})
+        error = Transient("The database is away. Try again.", retry_after=2)
+    headers: dict[str, str] = {}
     if isinstance(error, PortalError):
         set_rollback()
         if wait := getattr(error, "retry_after", None):
-            headers["Retry-After"] = str(int(wait))
+            headers["Retry-After"] = str(math.ceil(wait))
         return Response(error.as_dict(), status=error.status, headers=headers)
     if not isinstance(error, exceptions.APIException):
         return None
@@ -39,8 +41,25 @@ def handle(error: Exception, context: dict[str, Any]) -> Response | None:
     if challenge := getattr(error, "auth_header", None):
         headers["WWW-Authenticate"] = challenge
     if wait := getattr(error, "wait", None):
-        headers["Retry-After"] = str(int(wait))
+        headers["Retry-After"] = str(math.ceil(wait))
     return Response(_body(error), status=error.status_code, headers=headers)
+
+
+def _known(error: Exception) -> Exception:
+    """Django's errors about requests as the portal's own."""
+    match error:
+        case Http404():
+            return exceptions.NotFound()
+        case PermissionDenied():
+            return exceptions.PermissionDenied()
+        case RequestDataTooBig():
+            return UserFacing("The body is too large.", code="too_large", status=413)
+        case SuspiciousOperation() | BadRequest() | UnreadablePostError():
+            return UserFacing(f"The request cannot be read: {str(error)[:200]}")
+        case DataError():
+            log.warning("data_refused error=%s", error)
+            return UserFacing("A value is out of range.")
+    return error
 
 
 def _body(error: exceptions.APIException) -> dict[str, Any]:

@@ -14,11 +14,13 @@ from hermes_site.lib import clock
 from hermes_site.lib.events import Event
 from hermes_site.lib.faults import fault
 from hermes_site.lib.publisher import Outgoing, publish
+from hermes_site.lib.statements import Insert
 from memory.models import SessionEvent
 from memory.services.numbering import NUMBERS
 
 log = logging.getLogger(__name__)
 
+_insert = Insert(SessionEvent)
 Sink = Callable[[list[Outgoing]], None]
 # Where committed events go: straight to Redis, unless the process has a publishing loop.
 _sink: Sink | None = None
@@ -32,10 +34,11 @@ def publish_through(sink: Sink | None) -> None:
 
 def emit(session_id: UUID, run_id: UUID | None, *happened: Event) -> None:
     """Record durable events in the caller's transaction; they are sent once it has committed."""
-    rows = SessionEvent.objects.bulk_create(
+    rows = [
         SessionEvent(session_id=session_id, run_id=run_id, type=event.type, data=event.data())
         for event in happened
-    )
+    ]
+    _insert(*rows)
     outgoing = [_outgoing(row) for row in rows]
     transaction.on_commit(lambda: _send(outgoing))
 

@@ -7,12 +7,14 @@ from uuid import UUID
 
 from accounts.models import User
 from hermes_site.lib.events import MessageCompleted
+from hermes_site.lib.statements import Insert, prepared, run
 from hermes_site.lib.text import title_from
 from memory.choices import MessageState, Role
 from memory.models import Message, Session
 from memory.services.event import emit
 from memory.services.session import position_take
 
+_insert = Insert(Message)
 # Leaves room for JSON escapes below the 64 KB of an event.
 _EVENT_TEXT = 24_000
 
@@ -31,11 +33,12 @@ def message_accept(
 ) -> Message:
     """Store a user's message; it is ``placed`` when its run starts (steering: at once). The
     caller tells of it with ``message_event``."""
-    message = Message.objects.create(
+    title = "" if session.title else title_from(text)
+    message = Message(
         user_id=session.user_id,
         session=session,
         run_id=run_id,
-        position=position_take(session.pk, messages=1),
+        position=position_take(session.pk, messages=1, title=title),
         placed=placed,
         parent=parent,
         branched=branched,
@@ -45,10 +48,8 @@ def message_accept(
         platform=platform,
         metadata=metadata or {},
     )
-    if not session.title:
-        title = title_from(text)
-        Session.objects.filter(pk=session.pk, title="").update(title=title)
-        session.title = title
+    _insert(message)
+    session.title = session.title or title
     return message
 
 
@@ -56,17 +57,29 @@ def message_place(message: Message) -> None:
     """Put a queued message at the end of the session, now that its run starts."""
     if message.placed:
         return
-    if message.branched:
-        _branch_off(message)
-    else:
-        message.parent_id = _last(message.session_id)
-    message.placed = True
     moves = message.session.next_position != message.position + 1
     if moves:
         message.position = position_take(message.session_id)
-    message.save(update_fields=["placed", "position", "parent"])
+    message.placed = True
+    if message.branched:
+        _branch_off(message)
+        message.save(update_fields=["placed", "position"])
+    else:
+        place = prepared(
+            Message, position=message.position, session=message.session_id, id=message.pk
+        )
+        run(_PLACE, [place["position"], place["session"], place["id"]])
     if moves:
         emit(message.session_id, message.run_id, message_event(message))
+
+
+# It follows the newest message of the active branch.
+_PLACE = """
+UPDATE memory_message SET placed = TRUE, position = %s, parent_id = (
+  SELECT id FROM memory_message WHERE session_id = %s AND active AND placed
+  ORDER BY position DESC LIMIT 1)
+WHERE id = %s
+"""
 
 
 def _last(session_id: UUID) -> UUID | None:
@@ -98,7 +111,7 @@ def answer_save(
 ) -> Message:
     """Store an assistant message under the id that its stream was sent with, after ``parent_id``
     or the newest message. The caller tells of it with ``message_event``."""
-    return Message.objects.create(
+    message = Message(
         id=id,
         user_id=user.pk if isinstance(user, User) else user,
         session_id=session_id,
@@ -112,6 +125,8 @@ def answer_save(
         model=model,
         tokens=tokens,
     )
+    _insert(message)
+    return message
 
 
 def message_event(message: Message) -> MessageCompleted:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import transaction
 
 from accounts.models import User
 from accounts.services import audit_record
 from hermes_site.lib import clock
 from hermes_site.lib.errors import NotFound, UserFacing
+from hermes_site.lib.statements import one, prepared
 from hermes_site.lib.text import clean
 from memory.choices import Mode
 from memory.models import Session
@@ -74,22 +75,19 @@ def session_delete(session: Session, *, via: str) -> None:
         session.delete()
 
 
-def position_take(session_id: UUID, *, messages: int = 0) -> int:
+_TAKE_POSITION = """
+UPDATE memory_session SET next_position = next_position + 1,
+  message_count = message_count + %s, last_active_at = %s,
+  title = CASE WHEN title = '' THEN %s ELSE title END
+WHERE id = %s RETURNING next_position
+"""
+
+
+def position_take(session_id: UUID, *, messages: int = 0, title: str = "") -> int:
     """The next place in a session, taken under the row's lock inside a transaction; counts
-    ``messages`` new ones. One statement, since it is on the path of every message."""
-    table = Session._meta
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"UPDATE {table.db_table} SET next_position = next_position + 1, "  # noqa: S608
-            "message_count = message_count + %s, last_active_at = %s "
-            "WHERE id = %s RETURNING next_position",
-            [
-                messages,
-                connection.ops.adapt_datetimefield_value(clock.now()),
-                table.pk.get_db_prep_value(session_id, connection),
-            ],
-        )
-        row = cursor.fetchone()
+    ``messages`` new ones and gives a session without a title its ``title``."""
+    values = prepared(Session, last_active_at=clock.now(), title=title, id=session_id)
+    row = one(_TAKE_POSITION, [messages, *values.values()])
     if row is None:
         raise NotFound(f"No session with id {session_id}.")
     return int(row[0]) - 1

@@ -22,7 +22,12 @@ def wakes(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, UUID]]:
     """What would have been sent to the broker."""
     sent: list[tuple[str, UUID]] = []
     monkeypatch.setattr("hermes_site.lib.wake.wake", lambda task, id: sent.append((task, id)))
-    for place in ("agents.services.lease", "agents.services.sweep", "tools.services.recovery"):
+    for place in (
+        "agents.services.lease",
+        "agents.services.turn",
+        "agents.services.sweep",
+        "tools.services.recovery",
+    ):
         module = import_module(place)
         monkeypatch.setattr(module, "wake", lambda task, id: sent.append((task, id)))
     return sent

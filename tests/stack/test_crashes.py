@@ -59,7 +59,7 @@ def test_runs_survive_a_kill_at_a_random_moment(
         time.sleep(random.Random(f"{victim}{trial}").uniform(0.3, 2.0))
         old = portal.kill(victim)
         for mark, session, run in sent:
-            check_twelve(alice, session, alice.wait(run["id"]), mark, ledger)
+            check_twelve(alice, session, alice.wait(run), mark, ledger)
     portal.wait_back(victim, old)
 
 
@@ -76,5 +76,5 @@ def test_a_run_survives_a_kill_at_each_fault_point(
         portal.faults(f"{point} kill {1 if once else 2}")
         with Approver(alice):
             run = alice.say(session, twelve_steps(mark))["run"]
-            check_twelve(alice, session, alice.wait(run["id"]), mark, ledger)
+            check_twelve(alice, session, alice.wait(run), mark, ledger)
         assert portal.faults_path.read_text() == "", f"{point} was never reached"

@@ -62,7 +62,7 @@ class Judge:
         self.tool: Tool | None = TOOLS.get(tool)
         self.rows: PolicyRows = policy_rows(user)
 
-    def call(self, text: str | None) -> dict[str, str]:
+    def call(self, text: str | bytes | None) -> dict[str, str]:
         """``{"outcome", "category", "why"}``; what could not run at all is refused."""
         if self.tool is None:
             return _refused(Category.SYSTEM, f"There is no tool named {self.name[:64]!r}.")
@@ -89,12 +89,12 @@ class Judge:
         }
 
 
-def _calls(given: str | None) -> Iterable[str | None]:
+def _calls(given: str | None) -> Iterable[str | bytes | None]:
     """The argument texts to judge: one, the lines of stdin, or None for the tool as such."""
     if given != "-":
         yield given
         return
-    for line in sys.stdin:
+    for line in sys.stdin.buffer:
         if line.strip():
             yield line
 

@@ -12,7 +12,7 @@ from tools.services.rule import rule_set
 
 
 class Command(PortalCommand):
-    help = 'Set a tool rule, for example: rule group:Ops shell auto --argument command --matches "git *"'
+    help = "Set a tool rule, for example: rule group:Ops shell confirm"
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("scope", help="everyone, group:NAME or user:EMAIL.")

@@ -9,7 +9,7 @@ from urllib.parse import SplitResult, urlsplit
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 
-from agents.accounts import check_choice
+from agents.accounts import check_choice, configured
 from agents.registry import ENGINES
 from hermes_site.lib import env
 from hermes_site.lib.errors import PortalError
@@ -85,7 +85,8 @@ def _allowed(host: str) -> bool:
 def _debug() -> Iterator[CheckMessage]:
     url, _ = _url(settings.HERMES_PUBLIC_URL)
     if settings.DEBUG and (settings.SECURE or (url and url.hostname not in LOOPBACK)):
-        yield Error(
+        kind = Error if settings.SECURE else Warning
+        yield kind(
             "HERMES_DEBUG is on at a public address: error pages show settings and code.",
             hint="Unset HERMES_DEBUG.",
             id="hermes.E004",
@@ -117,8 +118,8 @@ def _agent() -> Iterator[CheckMessage]:
             hint=f"Use one of: {known}.",
             id="hermes.E007",
         )
-    # The offline account exists only while its server runs.
-    if not settings.HERMES_MODEL.startswith("offline/"):
+    # The offline account exists only while its server runs; OpenRouter's ids look like accounts.
+    if not settings.HERMES_MODEL.startswith("offline/") and "openrouter" not in configured():
         try:
             check_choice(settings.HERMES_MODEL)
         except PortalError as error:

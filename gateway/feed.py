@@ -13,7 +13,6 @@ from functools import cache
 from uuid import UUID
 
 import redis.asyncio
-from django.db.models import Min
 from redis.exceptions import RedisError
 
 from accounts.models import User
@@ -114,13 +113,15 @@ class Feed:
             return None
         first = events.seq_of(oldest[0][0])
         covered = first <= self._last or (
-            self._last == 0 and first == await in_database(self._first_ever)
+            self._last == 0 and await in_database(self._begins_with, first)
         )
         return await self._after(self._last) if covered else None
 
-    def _first_ever(self) -> int | None:
-        found = SessionEvent.objects.filter(session_id=self._session).aggregate(Min("seq"))
-        return found["seq__min"]
+    def _begins_with(self, seq: int) -> bool:
+        """Whether the session's first event is the one with ``seq``; one whose number is not
+        written down yet is so young that the tail has it."""
+        rows = SessionEvent.objects.filter(session_id=self._session).order_by("id")
+        return rows.values_list("seq", flat=True).first() in (None, seq)
 
     async def _after(self, seq: int) -> list[tuple[bytes, bytes]]:
         try:

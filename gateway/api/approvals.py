@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.choices import TokenScope
+from accounts.models import User
 from gateway.api.door import Door, ListDoor, describe
 from gateway.api.fields import Form, Moment, Text
 from hermes_site.lib import clock
@@ -76,7 +77,7 @@ class ApprovalsView(ListDoor):
         query=ApprovalFilterSerializer,
     )
     def get(self, request: Request) -> Response:
-        rows, wanted = approvals_of(request), self.query(ApprovalFilterSerializer)
+        rows, wanted = approvals_of(self.user), self.query(ApprovalFilterSerializer)
         open_now = Q(decision=None, expires_at__gt=clock.now())
         if "state" in wanted:
             rows = rows.filter(open_now if wanted["state"] == "pending" else ~open_now)
@@ -89,7 +90,7 @@ class ApprovalView(Door):
     @describe("One approval, whole", answer=ApprovalSerializer)
     def get(self, request: Request, id: str) -> Response:
         return Response(
-            ApprovalSerializer(approvals_of(request).fetch(id), context={"whole": True}).data
+            ApprovalSerializer(approvals_of(self.user).fetch(id), context={"whole": True}).data
         )
 
 
@@ -99,10 +100,10 @@ class DecideView(Door):
     @describe("Allow or deny, once and in time", body=DecisionSerializer, answer=ApprovalSerializer)
     def post(self, request: Request, id: str) -> Response:
         # Somebody else's is missing, whatever is said about it.
-        Approval.objects.for_user(request.user).fetch(id)
-        approval = approval_decide(request.user, id, via=self.via, **self.form(DecisionSerializer))
+        Approval.objects.for_user(self.user).fetch(id)
+        approval = approval_decide(self.user, id, via=self.via, **self.form(DecisionSerializer))
         return Response(ApprovalSerializer(approval).data)
 
 
-def approvals_of(request: Request) -> Any:
-    return Approval.objects.for_user(request.user).select_related("decided_by")
+def approvals_of(user: User) -> Any:
+    return Approval.objects.for_user(user).select_related("decided_by")

@@ -48,10 +48,11 @@ class FormShape(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
 class SchemaView(SpectacularAPIView):
     @extend_schema(exclude=True)
     def get(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        return super().get(request, *args, **kwargs)
+        return super().get(request, *args, **kwargs)  # type: ignore[no-untyped-call]
 
 
 class DocsView(SpectacularSwaggerSplitView):
     """Its script comes by an address of its own, as the pages' policy wants."""
 
     url_name = "api:schema"
+    template_name = "api/docs.html"

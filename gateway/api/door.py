@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 
 from django.conf import settings
 from django.db.models import QuerySet
@@ -13,11 +14,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from accounts.models import ApiToken, User
 from gateway.api.authentication import via
 from gateway.api.fields import ErrorSerializer, Form
 from gateway.api.pagination import IdCursorPagination
 from gateway.api.parsing import body_too_large
 from hermes_site.lib.errors import NotFound, UserFacing
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class Door(APIView):
@@ -26,6 +30,11 @@ class Door(APIView):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         self._check_size(request)
         super().initial(request, *args, **kwargs)
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        """What is one user's stays out of every cache, unless the view says otherwise."""
+        response.headers.setdefault("Cache-Control", "no-store")
+        return super().finalize_response(request, response, *args, **kwargs)
 
     def body_limit(self) -> int:
         """The largest body in bytes."""
@@ -47,10 +56,20 @@ class Door(APIView):
 
     def query(self, kind: type[Form]) -> dict[str, Any]:
         """The query parameters that ``kind`` has, checked; others are left alone."""
-        given = self.request.query_params
-        form = kind(data={name: given[name] for name in kind().fields if name in given})
+        given, names = self.request.query_params, [str(name) for name in kind().fields]
+        form = kind(data={name: given[name] for name in names if name in given})
         form.is_valid(raise_exception=True)
         return dict(form.validated_data)
+
+    @property
+    def user(self) -> User:
+        """The caller: past the permission check it is an active user."""
+        return cast(User, self.request.user)
+
+    @property
+    def token(self) -> ApiToken | None:
+        """The token that the request came with; None for a browser session."""
+        return cast("ApiToken | None", self.request.auth)
 
     @property
     def via(self) -> str:
@@ -88,13 +107,14 @@ def describe(
     body: type[Form] | None = None,
     query: type[Form] | None = None,
     multipart: bool = False,
-) -> Any:
+) -> Callable[[Method], Method]:
     """What the OpenAPI document says about a method; errors have one form everywhere. ``status``
     is a number, or a number and a media type."""
     request: Any = {"multipart/form-data": body} if multipart else body
-    return extend_schema(
+    described: Callable[[Method], Method] = extend_schema(
         summary=summary,
         request=request,
         parameters=[query] if query else [],
         responses={status: answer, "4XX": ErrorSerializer},
     )
+    return described

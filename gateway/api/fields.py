@@ -58,8 +58,8 @@ class Whole(serializers.IntegerField):
 class Moment(serializers.DateTimeField):
     """A time as every time leaves the portal: RFC 3339, UTC, milliseconds."""
 
-    def to_representation(self, value: Any) -> str | None:
-        return clock.iso(value) if isinstance(value, datetime) else value
+    def to_representation(self, value: Any) -> str:
+        return (clock.iso(value) or "") if isinstance(value, datetime) else str(value)
 
 
 class ErrorSerializer(serializers.Serializer[Any]):

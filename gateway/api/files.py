@@ -54,7 +54,7 @@ class FilesView(ListDoor):
 
     @describe("Files, newest first", answer=FileSerializer(many=True))
     def get(self, request: Request) -> Response:
-        return self.page(Attachment.objects.for_user(request.user), FileSerializer)
+        return self.page(Attachment.objects.for_user(self.user), FileSerializer)
 
     @describe(
         "Upload a file", body=UploadSerializer, answer=FileSerializer, status=201, multipart=True
@@ -63,9 +63,9 @@ class FilesView(ListDoor):
         given = self.form(UploadSerializer)
         file, session = given["file"], given.get("session")
         if session:
-            session = Session.objects.for_user(request.user).fetch(session).pk
+            session = Session.objects.for_user(self.user).fetch(session).pk
         stored = attachment_create(
-            request.user,
+            self.user,
             name=file.name,
             source=file,
             content_type=_content_type(file.content_type),
@@ -77,13 +77,13 @@ class FilesView(ListDoor):
 class FileView(Door):
     @describe("What is known of a file", answer=FileSerializer)
     def get(self, request: Request, id: str) -> Response:
-        return Response(FileSerializer(Attachment.objects.for_user(request.user).fetch(id)).data)
+        return Response(FileSerializer(Attachment.objects.for_user(self.user).fetch(id)).data)
 
 
 class FileContentView(Door):
     @describe("The bytes of a file", answer=OpenApiTypes.BINARY, status=(200, "*/*"))
     def get(self, request: Request, id: str) -> Any:
-        file = Attachment.objects.for_user(request.user).fetch(id)
+        file = Attachment.objects.for_user(self.user).fetch(id)
         try:
             source = attachment_path(file.pk).open("rb")
         except FileNotFoundError:

@@ -9,7 +9,6 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.models import User
 from accounts.selectors.level import level_of
 from accounts.selectors.limit import limits_left
 from agents.accounts import choose
@@ -48,7 +47,7 @@ class MeSerializer(serializers.Serializer[Any]):
 class MeView(Door):
     @describe("The caller, their level, and what is left of each limit", answer=MeSerializer)
     def get(self, request: Request) -> Response:
-        user: User = request.user
+        user = self.user
         level = level_of(user)
         return Response(
             {
@@ -59,7 +58,7 @@ class MeView(Door):
                 "level_source": level.source,
                 "groups": sorted(user.groups.values_list("name", flat=True)),
                 "is_admin": user.is_superuser,
-                "scopes": request.auth.scopes if request.auth else None,
+                "scopes": self.token.scopes if self.token else None,
                 "limits": limits_left(user),
                 "engine": settings.HERMES_DEFAULT_ENGINE,
                 "engines": sorted(ENGINES.all()),

@@ -46,7 +46,7 @@ class ToolCallSerializer(serializers.Serializer[Any]):
 class MessageSerializer(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     session = serializers.UUIDField(source="session_id")
-    parent = serializers.UUIDField(source="parent_id", allow_null=True)
+    parent = serializers.UUIDField(source="parent_id", allow_null=True)  # type: ignore[assignment]
     role = serializers.ChoiceField(Role.choices)
     text = serializers.CharField()
     state = serializers.ChoiceField(MessageState.choices)
@@ -117,8 +117,8 @@ class MessagesView(ListDoor):
         query=HistorySerializer,
     )
     def get(self, request: Request, id: str) -> Response:
-        session = Session.objects.for_user(request.user).fetch(id)
-        wanted, rows = self.query(HistorySerializer), messages_of(request.user)
+        session = Session.objects.for_user(self.user).fetch(id)
+        wanted, rows = self.query(HistorySerializer), messages_of(self.user)
         rows = rows.filter(session=session)
         if wanted["branch"] == "active":
             rows = rows.filter(active=True)
@@ -129,19 +129,19 @@ class MessagesView(ListDoor):
 
     @describe("Say something", body=NewMessageSerializer, answer=AcceptedSerializer, status=202)
     def post(self, request: Request, id: str) -> Response:
-        session = Session.objects.for_user(request.user).fetch(id)
+        session = Session.objects.for_user(self.user).fetch(id)
         given = {k: v for k, v in self.form(NewMessageSerializer).items() if v is not None}
         names = ("skills", "explicitSkill", "files")
         options = {name: given.pop(name) for name in names if name in given}
         return accepted(
-            *message_send(request.user, session, surface=self.via, options=options, **given)
+            *message_send(self.user, session, surface=self.via, options=options, **given)
         )
 
 
 class MessageView(Door):
     @describe("One message, whole", answer=MessageSerializer)
     def get(self, request: Request, id: str) -> Response:
-        return Response(MessageSerializer(messages_of(request.user).fetch(id)).data)
+        return Response(MessageSerializer(messages_of(self.user).fetch(id)).data)
 
 
 class EditView(Door):
@@ -153,7 +153,7 @@ class EditView(Door):
     )
     def post(self, request: Request, id: str) -> Response:
         given = self.form(EditSerializer)
-        return accepted(*message_edit(request.user, id, via=self.via, **given))
+        return accepted(*message_edit(self.user, id, via=self.via, **given))
 
 
 class RegenerateView(Door):
@@ -165,7 +165,7 @@ class RegenerateView(Door):
     )
     def post(self, request: Request, id: str) -> Response:
         given = self.form(RegenerateSerializer)
-        return accepted(*message_regenerate(request.user, id, via=self.via, **given))
+        return accepted(*message_regenerate(self.user, id, via=self.via, **given))
 
 
 def messages_of(user: User) -> Any:

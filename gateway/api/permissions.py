@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
@@ -24,7 +24,7 @@ class ActiveUserWithScope(BasePermission):
         user = request.user
         if not (user and user.is_authenticated and user.is_active):
             return False
-        return holds(request.auth, self._wanted(request, view))
+        return holds(cast("ApiToken | None", request.auth), self._wanted(request, view))
 
     @staticmethod
     def _wanted(request: Request, view: Any) -> str:

@@ -63,7 +63,7 @@ class NothingSerializer(Form):
 class RunView(Door):
     @describe("How a run stands", answer=RunSerializer)
     def get(self, request: Request, id: str) -> Response:
-        return Response(RunSerializer(runs_of(request.user).fetch(id)).data)
+        return Response(RunSerializer(runs_of(self.user).fetch(id)).data)
 
 
 class CancelView(Door):
@@ -74,10 +74,10 @@ class CancelView(Door):
     )
     def post(self, request: Request, id: str) -> Response:
         self.form(NothingSerializer)
-        run = Run.objects.for_user(request.user).fetch(id)
-        if not run_cancel(run, by=request.user, via=self.via):
+        run = Run.objects.for_user(self.user).fetch(id)
+        if not run_cancel(run, by=self.user, via=self.via):
             raise Conflict(f"The run is {run.state}.", code="settled", extra={"state": run.state})
-        return Response(RunSerializer(runs_of(request.user).fetch(run.pk)).data)
+        return Response(RunSerializer(runs_of(self.user).fetch(run.pk)).data)
 
 
 class SteerView(Door):
@@ -88,9 +88,9 @@ class SteerView(Door):
         status=202,
     )
     def post(self, request: Request, id: str) -> Response:
-        run = Run.objects.for_user(request.user).fetch(id)
+        run = Run.objects.for_user(self.user).fetch(id)
         text = self.form(SteerSerializer)["text"]
-        return accepted(run_steer(request.user, run, text, via=self.via), run)
+        return accepted(run_steer(self.user, run, text, via=self.via), run)
 
 
 def runs_of(user: User) -> Any:

@@ -68,7 +68,7 @@ class SessionsView(ListDoor):
         "Sessions, newest first", answer=SessionSerializer(many=True), query=SessionFilterSerializer
     )
     def get(self, request: Request) -> Response:
-        rows, wanted = sessions_of(request.user), self.query(SessionFilterSerializer)
+        rows, wanted = sessions_of(self.user), self.query(SessionFilterSerializer)
         if "archived" in wanted:
             rows = rows.filter(archived_at__isnull=wanted["archived"] == "false")
         return self.page(rows, SessionSerializer, "-last_active_at", "-id")
@@ -76,14 +76,14 @@ class SessionsView(ListDoor):
     @describe("Create a session", body=NewSessionSerializer, answer=SessionSerializer, status=201)
     def post(self, request: Request) -> Response:
         given = {k: v for k, v in self.form(NewSessionSerializer).items() if v is not None}
-        session = session_start(request.user, platform=self.via, **given)
-        return Response(SessionSerializer(_fresh(request.user, session)).data, status=201)
+        session = session_start(self.user, platform=self.via, **given)
+        return Response(SessionSerializer(_fresh(self.user, session)).data, status=201)
 
 
 class SessionView(Door):
     @describe("One session", answer=SessionSerializer)
     def get(self, request: Request, id: str) -> Response:
-        return Response(SessionSerializer(sessions_of(request.user).fetch(id)).data)
+        return Response(SessionSerializer(sessions_of(self.user).fetch(id)).data)
 
     @describe(
         "Rename, tag, pin, archive, or set engine, model and mode",
@@ -91,14 +91,14 @@ class SessionView(Door):
         answer=SessionSerializer,
     )
     def patch(self, request: Request, id: str) -> Response:
-        session = Session.objects.for_user(request.user).fetch(id)
+        session = Session.objects.for_user(self.user).fetch(id)
         session_change(session, **self.form(SessionChangesSerializer))
-        return Response(SessionSerializer(_fresh(request.user, session)).data)
+        return Response(SessionSerializer(_fresh(self.user, session)).data)
 
     @describe("Delete a session; its open runs are cancelled", status=204)
     def delete(self, request: Request, id: str) -> Response:
-        session = Session.objects.for_user(request.user).fetch(id)
-        session_remove(session, by=request.user, via=self.via)
+        session = Session.objects.for_user(self.user).fetch(id)
+        session_remove(session, by=self.user, via=self.via)
         return Response(status=204)
 
 
@@ -115,4 +115,5 @@ def sessions_of(user: User) -> Any:
 
 
 def _fresh(user: User, session: Session) -> Session:
-    return sessions_of(user).fetch(session.pk)
+    fresh: Session = sessions_of(user).fetch(session.pk)
+    return fresh

@@ -48,12 +48,12 @@ class TokensView(ListDoor):
 
     @describe("Personal tokens, newest first", answer=TokenSerializer(many=True))
     def get(self, request: Request) -> Response:
-        return self.page(ApiToken.objects.for_user(request.user), TokenSerializer)
+        return self.page(ApiToken.objects.for_user(self.user), TokenSerializer)
 
     @describe("Make a token", body=NewTokenSerializer, answer=CreatedTokenSerializer, status=201)
     def post(self, request: Request) -> Response:
         given = self.form(NewTokenSerializer)
-        token, secret = token_create(request.user, by_token=request.auth, via=self.via, **given)
+        token, secret = token_create(self.user, by_token=self.token, via=self.via, **given)
         return Response({**TokenSerializer(token).data, "token": secret}, status=201)
 
 
@@ -62,9 +62,9 @@ class TokenView(Door):
 
     @describe("One token", answer=TokenSerializer)
     def get(self, request: Request, id: str) -> Response:
-        return Response(TokenSerializer(ApiToken.objects.for_user(request.user).fetch(id)).data)
+        return Response(TokenSerializer(ApiToken.objects.for_user(self.user).fetch(id)).data)
 
     @describe("Revoke a token: it ends at once", status=204)
     def delete(self, request: Request, id: str) -> Response:
-        token_revoke(request.user, id, via=self.via)
+        token_revoke(self.user, id, via=self.via)
         return Response(status=204)

@@ -42,6 +42,6 @@ class ToolsView(Door):
                 "outcome": str(decision.outcome),
                 "why": decision.why,
             }
-            for tool, decision in tools_for(request.user, surface=self.via)
+            for tool, decision in tools_for(self.user, surface=self.via)
         ]
         return Response({"next": None, "previous": None, "results": results})

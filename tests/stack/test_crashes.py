@@ -44,6 +44,7 @@ POINTS = (
 )
 
 
+@pytest.mark.rows
 @pytest.mark.parametrize("victim", VICTIMS)
 @pytest.mark.parametrize("trial", range(TRIALS))
 def test_runs_survive_a_kill_at_a_random_moment(

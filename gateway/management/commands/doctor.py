@@ -1,4 +1,4 @@
-"""``manage.py doctor``: ok, warning or error for every part, with the mend; exit code 1 on error."""
+"""``manage.py doctor``: every part ok, warning or error, with the mend; exit code 1 on error."""
 
 from __future__ import annotations
 

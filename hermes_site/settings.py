@@ -61,6 +61,12 @@ CSRF_TRUSTED_ORIGINS = [HERMES_PUBLIC_URL]
 # --- Apps and requests ------------------------------------------------------------------
 
 INSTALLED_APPS = [
+    # Ours first, so that their templates win over the libraries'.
+    "gateway",
+    "agents",
+    "tools",
+    "memory",
+    "accounts",
     "unfold",
     "django.contrib.admin",
     "django.contrib.auth",
@@ -73,7 +79,6 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "django_celery_beat",
-    "django_htmx",
     "allauth",
     "allauth.account",
     "allauth.socialaccount",
@@ -81,11 +86,6 @@ INSTALLED_APPS = [
     "allauth.mfa",
     "csp",
     "hermes_site",
-    "accounts",
-    "memory",
-    "tools",
-    "agents",
-    "gateway",
 ]
 
 MIDDLEWARE = [
@@ -100,7 +100,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
-    "django_htmx.middleware.HtmxMiddleware",
+    "gateway.web.errors.PortalErrors",
 ]
 
 ROOT_URLCONF = "hermes_site.urls"

@@ -9,6 +9,7 @@ from accounts.services.user import (
     user_create,
     user_set_active,
     user_set_level,
+    user_update,
 )
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "user_create",
     "user_set_active",
     "user_set_level",
+    "user_update",
 ]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import secrets
 from typing import Any
+from zoneinfo import available_timezones
 
+from django.conf import settings
 from django.contrib.auth.password_validation import validate_password
 from django.contrib.sessions.models import Session as BrowserSession
 from django.core.exceptions import ValidationError
@@ -16,6 +18,7 @@ from accounts.models import User
 from accounts.services.audit import audit_record
 from accounts.signals import user_disabled
 from hermes_site.lib.errors import UserFacing
+from hermes_site.lib.text import clean
 
 
 def user_create(
@@ -62,6 +65,16 @@ def first_admin_ensure(*, email: str, password: str | None) -> tuple[User, str |
         user = User.objects.create_superuser(email, password or generated, level=Level.AUTO)
         audit_record("user.created", actor="system", target=user.email, data={"admin": True})
     return user, generated
+
+
+def user_update(user: User, *, name: str, language: str, timezone: str) -> None:
+    """Change what users may change of themselves. Raises ``UserFacing``."""
+    if language and language not in dict(settings.LANGUAGES):
+        raise UserFacing(f"Language {language[:20]!r} is not known here.")
+    if timezone not in available_timezones():
+        raise UserFacing(f"Time zone {timezone[:60]!r} is not known. Use one such as Europe/Paris.")
+    user.name, user.language, user.timezone = clean(name)[:150].strip(), language, timezone
+    user.save(update_fields=["name", "language", "timezone"])
 
 
 def user_set_level(user: User, level: str, *, actor: Any) -> None:

@@ -51,6 +51,12 @@ def wakes(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, UUID]]:
 
 
 @pytest.fixture(autouse=True)
+def one_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The end of a request must not close the connection that holds the test's transaction."""
+    monkeypatch.setattr(connections["default"], "close_if_unusable_or_obsolete", lambda: None)
+
+
+@pytest.fixture(autouse=True)
 def model(monkeypatch: pytest.MonkeyPatch) -> None:
     """A configured account; nothing is sent to it by these tests."""
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")

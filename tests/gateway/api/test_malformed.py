@@ -17,7 +17,6 @@ from tests.gateway.api.conftest import Client, answered
 pytestmark = pytest.mark.django_db
 
 REQUESTS = 1000
-NUL = "\x00"
 NAMES = ["user", "id", "__proto__", "is_staff", "", "té\ud800", "x" * 999]
 BROKEN = [b"{", b"{'a': 1}", b"\xff\xfe", b"{}{}", b"<a/>", b"\x00", b'{"a":}', b"nul", b"  "]
 NUMBERS = ["NaN", "Infinity", "-Infinity", "1e999", "9" * 30, "9" * 6000, "-" + "9" * 25]
@@ -45,7 +44,7 @@ FORMS: list[tuple[str, str, dict[str, list[Any]]]] = [
         "POST",
         "sessions/{session}/messages",
         {
-            "text": [*TEXTS, "", "   ", "\n\t", NUL, "x" * 100_001],
+            "text": [*TEXTS, "", "   ", "\n\t", "x" * 100_001],
             "files": ["x", 5, {}, ["x"], [5], [[]], ["x" * 100]],
             "skills": ["x", 5, {}, [5], [[]]],
             "explicitSkill": [5, [], {}, "x" * 101],
@@ -57,7 +56,7 @@ FORMS: list[tuple[str, str, dict[str, list[Any]]]] = [
     ),
     ("POST", "messages/{message}/edit", {"text": [*TEXTS, "", " ", "/help"], "client_id": [5]}),
     ("POST", "messages/{message}/regenerate", {"client_id": [5, [], {}, ""]}),
-    ("POST", "runs/{run}/steer", {"text": [*TEXTS, "", NUL]}),
+    ("POST", "runs/{run}/steer", {"text": [*TEXTS, "", "\t"]}),
     (
         "POST",
         "approvals/{run}/decide",

@@ -1,0 +1,85 @@
+"""A person's own settings: profile, limits, tokens."""
+
+from __future__ import annotations
+
+from typing import Any
+from zoneinfo import available_timezones
+
+from django.conf import settings as site
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_POST
+
+from accounts.choices import TokenScope
+from accounts.models import ApiToken
+from accounts.selectors.level import level_of
+from accounts.selectors.limit import limits_left
+from accounts.services import token_create, token_revoke, user_update
+from hermes_site.lib.errors import PortalError
+
+
+@login_required
+@require_GET
+def settings_page(request: HttpRequest) -> HttpResponse:
+    return render(request, "portal/settings.html", _context(request))
+
+
+@login_required
+@require_POST
+def profile(request: HttpRequest) -> HttpResponse:
+    """Save name, language and time zone."""
+    fields = {name: request.POST.get(name, "") for name in ("name", "language", "timezone")}
+    try:
+        user_update(request.user, **fields)  # type: ignore[arg-type]
+    except PortalError as error:
+        messages.error(request, error.message)
+    else:
+        messages.success(request, _("Saved."))
+    response = redirect("settings")
+    response.set_cookie(
+        site.LANGUAGE_COOKIE_NAME, fields["language"], secure=site.SECURE, samesite="Lax"
+    )
+    return response
+
+
+@login_required
+@require_POST
+def create_token(request: HttpRequest) -> HttpResponse:
+    """Make a token and show it this once; not redirected, so that it is stored nowhere."""
+    context: dict[str, Any] = {}
+    raw = request.POST.get("days", "")
+    try:
+        _token, secret = token_create(
+            request.user,  # type: ignore[arg-type]
+            name=request.POST.get("name", ""),
+            scopes=request.POST.getlist("scopes"),
+            days=int(raw) if raw.isdecimal() and len(raw) < 6 else None,
+            via="web",
+        )
+        context["secret"] = secret
+    except PortalError as error:
+        messages.error(request, error.message)
+    return render(request, "portal/settings.html", _context(request) | context)
+
+
+@login_required
+@require_POST
+def revoke_token(request: HttpRequest, token_id: Any) -> HttpResponse:
+    token_revoke(request.user, token_id, via="web")  # type: ignore[arg-type]
+    messages.success(request, _("The token no longer works."))
+    return redirect("settings")
+
+
+def _context(request: HttpRequest) -> dict[str, Any]:
+    user: Any = request.user
+    return {
+        "level": level_of(user),
+        "limits": limits_left(user),
+        "tokens": ApiToken.objects.for_user(user).filter(revoked_at=None),
+        "scopes": TokenScope.choices,
+        "languages": site.LANGUAGES,
+        "timezones": sorted(available_timezones()),
+    }

@@ -1,0 +1,131 @@
+"""A conversation as the page shows it: messages with their calls and open questions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from agents.models import Run
+from gateway.web.markdown import render
+from hermes_site.lib.text import preview, visible
+from memory.choices import Role
+from memory.models import Message, Session
+from tools.models import Approval, ToolCall
+from tools.services.request import shown
+
+# Messages of a page; older ones are fetched by a link.
+PAGE = 50
+# Settled calls in a row that fold into one line.
+FOLD = 3
+ICONS = {"read": "eye", "write": "pen", "system": "terminal", "finance": "coin"}
+
+
+@dataclass
+class CallLine:
+    """One tool call in words."""
+
+    call: ToolCall
+    approval: Approval | None
+
+    @property
+    def verb(self) -> str:
+        verbs = {
+            "read_file": _("Read"),
+            "list_files": _("List"),
+            "search_files": _("Search"),
+            "write_file": _("Write"),
+            "patch_file": _("Change"),
+            "delete_file": _("Delete"),
+            "shell": _("Run"),
+            "todo": _("Plan"),
+        }
+        return str(verbs.get(self.call.name, self.call.name))
+
+    @property
+    def object(self) -> str:
+        arguments = self.call.arguments
+        for name in ("command", "path", "pattern", "query", "text"):
+            if isinstance(arguments.get(name), str):
+                return visible(preview(arguments[name], 80))
+        return ""
+
+    @property
+    def icon(self) -> str:
+        return ICONS.get(self.call.category, "terminal")
+
+    @property
+    def arguments(self) -> str:
+        return orjson.dumps(shown(self.call.arguments), option=orjson.OPT_INDENT_2).decode()
+
+    @property
+    def editable(self) -> str:
+        """The exact arguments, for the person to change."""
+        return orjson.dumps(self.call.arguments, option=orjson.OPT_INDENT_2).decode()
+
+    @property
+    def seconds(self) -> float | None:
+        call = self.call
+        if call.started_at and call.finished_at:
+            return round((call.finished_at - call.started_at).total_seconds(), 1)
+        return None
+
+    @property
+    def pending(self) -> Approval | None:
+        approval = self.approval
+        return approval if approval and approval.decision is None else None
+
+
+@dataclass
+class Entry:
+    """A message as the page shows it."""
+
+    message: Message
+    lines: list[CallLine] = field(default_factory=list)
+    run: Run | None = None
+
+    @property
+    def html(self) -> str:
+        return render(self.message.text)
+
+    @property
+    def mine(self) -> bool:
+        return bool(self.message.role == Role.USER)
+
+    @property
+    def waiting(self) -> list[CallLine]:
+        return [line for line in self.lines if line.pending]
+
+    @property
+    def folded(self) -> bool:
+        return len(self.lines) >= FOLD and not self.waiting
+
+
+def timeline(user: User, session: Session, *, before: int | None = None) -> list[Entry]:
+    """The newest messages (or those before a position), oldest first, in four queries."""
+    rows = Message.objects.for_user(user).filter(session=session, active=True)
+    if before is not None:
+        rows = rows.filter(position__lt=before)
+    return entries(user, list(rows.order_by("-position")[:PAGE])[::-1])
+
+
+def entries(user: User, messages: Iterable[Message]) -> list[Entry]:
+    """``messages`` with their calls, questions and failed runs."""
+    found = {message.pk: Entry(message) for message in messages}
+    calls = ToolCall.objects.for_user(user).filter(message__in=list(found))
+    approvals: dict[Any, Approval] = {
+        approval.tool_call_id: approval
+        for approval in Approval.objects.for_user(user)
+        .filter(tool_call__message__in=list(found))
+        .select_related("decided_by")
+    }
+    for call in calls.order_by("index"):
+        found[call.message_id].lines.append(CallLine(call, approvals.get(call.pk)))
+    runs = Run.objects.for_user(user).filter(message__in=list(found), state="failed")
+    for run in runs:
+        found[run.message_id].run = run
+    return list(found.values())

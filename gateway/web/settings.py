@@ -10,10 +10,11 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from accounts.choices import TokenScope
+from accounts.choices import LimitAction, TokenScope
 from accounts.models import ApiToken
 from accounts.selectors.level import level_of
 from accounts.selectors.limit import limits_left
@@ -73,11 +74,25 @@ def revoke_token(request: HttpRequest, token_id: Any) -> HttpResponse:
     return redirect("settings")
 
 
+def _limits(user: Any) -> list[dict[str, Any]]:
+    """The limits in words."""
+    windows = {60: _("minute"), 3600: _("hour"), 86400: _("day")}
+    return [
+        row
+        | {
+            "label": LimitAction(row["action"]).label,
+            "window": windows.get(row["seconds"], f"{row['seconds']} s"),
+            "resets": parse_datetime(row["reset_at"]) if row["reset_at"] else None,
+        }
+        for row in limits_left(user)
+    ]
+
+
 def _context(request: HttpRequest) -> dict[str, Any]:
     user: Any = request.user
     return {
         "level": level_of(user),
-        "limits": limits_left(user),
+        "limits": _limits(user),
         "tokens": ApiToken.objects.for_user(user).filter(revoked_at=None),
         "scopes": TokenScope.choices,
         "languages": site.LANGUAGES,

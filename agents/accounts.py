@@ -57,9 +57,9 @@ def configured() -> dict[str, Account]:
             Account(s.name, "openai", "none", s.base_url)
             for s in found_servers(settings.HERMES_HOME)
         ]
-    url = offline_url(settings.HERMES_HOME)
-    if not accounts and url:
-        accounts.append(Account("offline", "openai", "none", url, OFFLINE_PROFILE))
+    offline = offline_url(settings.HERMES_HOME)
+    if not accounts and offline:
+        accounts.append(Account("offline", "openai", "none", offline, OFFLINE_PROFILE))
     return {account.name: account for account in accounts}
 
 

@@ -172,4 +172,5 @@ def _wait(error: ModelError, attempt: int, limits: TurnLimits) -> float:
     if error.retry_after is not None:
         return min(error.retry_after, limits.longest_wait)
     doubled = limits.backoff * 2 ** (attempt - 1)
-    return min(doubled, limits.longest_wait) * random.uniform(0.5, 1.0)  # noqa: S311
+    jitter = random.uniform(0.5, 1.0)  # noqa: S311
+    return float(min(doubled, limits.longest_wait) * jitter)

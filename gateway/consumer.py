@@ -48,7 +48,7 @@ class SessionConsumer(AsyncWebsocketConsumer):
         except (ValueError, UnicodeDecodeError):
             await self._refuse(BAD)
             return
-        if self.session_id is None or not await self._is_mine():
+        if not await self._is_mine():
             await self._refuse(NOT_FOUND)
             return
         self._seq = after or 0
@@ -68,10 +68,13 @@ class SessionConsumer(AsyncWebsocketConsumer):
         await self.close(code)
 
     async def _is_mine(self) -> bool:
+        if self.session_id is None:
+            return False
         mine = Session.objects.for_user(self.user).filter(pk=self.session_id)
         return await in_database(mine.exists)
 
     async def _forward(self, after: int | None) -> None:
+        assert self.session_id is not None
         try:
             async for seq, event in Feed(self.user, self.session_id, after).events():
                 self._seq = seq

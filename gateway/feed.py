@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from functools import cache
+from typing import Any
 from uuid import UUID
 
 import redis.asyncio
@@ -106,7 +107,7 @@ class Feed:
         if self._last is None:
             return None
         try:
-            oldest = await _redis().xrange(self._channel, count=1)
+            oldest: Any = await _redis().xrange(self._channel, count=1)
         except (RedisError, OSError):
             return None
         if not oldest:
@@ -125,7 +126,7 @@ class Feed:
 
     async def _after(self, seq: int) -> list[tuple[bytes, bytes]]:
         try:
-            rows = await _redis().xrange(self._channel, min=f"({events.stream_id(seq)}")
+            rows: Any = await _redis().xrange(self._channel, min=f"({events.stream_id(seq)}")
         except (RedisError, OSError) as error:
             log.warning("tail_unreadable session=%s error=%s", self._session, error)
             return []

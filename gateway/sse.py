@@ -42,12 +42,12 @@ async def session_events(request: HttpRequest, id: str) -> HttpResponse | Stream
     session = await in_database(_find, user, id)
     if session is None:
         return _error(404, "not_found", f"No session with id {id[:60]!r}.")
-    response = StreamingHttpResponse(
+    streamed = StreamingHttpResponse(
         _stream(user, token, request, session.pk, after), content_type="text/event-stream"
     )
-    response["Cache-Control"] = "no-cache"
-    response["X-Accel-Buffering"] = "no"
-    return response
+    streamed["Cache-Control"] = "no-cache"
+    streamed["X-Accel-Buffering"] = "no"
+    return streamed
 
 
 async def _stream(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import Any
 
 from celery import Celery
@@ -33,8 +34,8 @@ def _show_life(sender: Any, **kwargs: Any) -> None:
             raise OSError(str(error)) from error
 
     for queue in app.amqp.queues.consume_from:
-        watch = Watch(queue, lambda queue=queue: waiting(queue), lambda: _busy(hands))
-        task_received.connect(lambda watch=watch, **_: watch.fed(), weak=False)
+        watch = Watch(queue, partial(waiting, queue), lambda: _busy(hands))
+        task_received.connect(watch.fed, weak=False)
         watch.start()
 
 

@@ -61,12 +61,8 @@ CSRF_TRUSTED_ORIGINS = [HERMES_PUBLIC_URL]
 # --- Apps and requests ------------------------------------------------------------------
 
 INSTALLED_APPS = [
-    # Ours first, so that their templates win over the libraries'.
+    # First, so that its templates win over the libraries'.
     "gateway",
-    "agents",
-    "tools",
-    "memory",
-    "accounts",
     "unfold",
     "django.contrib.admin",
     "django.contrib.auth",
@@ -85,7 +81,12 @@ INSTALLED_APPS = [
     "allauth.socialaccount.providers.openid_connect",
     "allauth.mfa",
     "csp",
+    # Last, so that their admin pages can take the libraries' place.
     "hermes_site",
+    "accounts",
+    "memory",
+    "tools",
+    "agents",
 ]
 
 MIDDLEWARE = [

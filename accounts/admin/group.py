@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.auth import admin as auth_admin
 from django.contrib.auth.models import Group
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
@@ -20,6 +21,8 @@ from accounts.admin.words import LEVEL_COLOURS
 from accounts.choices import Level
 from accounts.models import GroupLevel
 
+# Imported, so that Django's page is there to be replaced, whatever the order of the apps.
+assert auth_admin
 admin.site.unregister(Group)
 
 

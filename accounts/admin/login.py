@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from allauth.account import admin as address_admin
 from allauth.account.models import EmailAddress
+from allauth.mfa import admin as factor_admin
 from allauth.mfa.models import Authenticator
+from allauth.socialaccount import admin as account_admin
 from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
 from django.contrib import admin
 from django.http import HttpRequest
@@ -18,6 +21,8 @@ from unfold.decorators import display
 
 from accounts.admin.base import PortalAdmin, is_superuser
 
+# Imported, so that the pages are there to be replaced, whatever the order of the apps.
+assert address_admin and factor_admin and account_admin
 for _model in (Authenticator, EmailAddress, SocialAccount, SocialApp, SocialToken):
     admin.site.unregister(_model)
 

@@ -65,7 +65,8 @@ def limits_left(user: User) -> list[dict[str, Any]]:
     pipe = client().pipeline(transaction=False)
     for action, window in windows:
         (key,) = keys(user, action, [window])
-        pipe.get(key).pttl(key)
+        pipe.get(key)
+        pipe.pttl(key)
     try:
         answers = pipe.execute()
     except RedisError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -67,10 +68,10 @@ def runs_cancel_of_user(user: User, *, via: str = "system") -> int:
 def _streamed(run: Run) -> str:
     """The text that clients have seen so far, as Redis holds it."""
     try:
-        kept = client().get(partial_key(run.session_id, run.answer_id))
+        kept: Any = client().get(partial_key(run.session_id, run.answer_id))
     except RedisError:
         return ""
-    return bytes(kept or b"").decode(errors="replace")
+    return (kept or b"").decode(errors="replace")
 
 
 def _tell_workers(run_id: UUID) -> None:

@@ -61,10 +61,10 @@ def snapshot(user: User, session_id: UUID) -> tuple[int, dict[str, Any]]:
 def live_text(session_id: UUID, message_id: UUID) -> str:
     """The text so far of a message that is being streamed; empty when there is none."""
     try:
-        kept = client().get(partial_key(session_id, message_id))
+        kept: Any = client().get(partial_key(session_id, message_id))
     except RedisError:
         return ""
-    return bytes(kept or b"").decode(errors="replace")
+    return (kept or b"").decode(errors="replace")
 
 
 def current_seq(session_id: UUID) -> int:
@@ -83,4 +83,4 @@ def _place(session_id: UUID, message_id: UUID | None) -> tuple[int, str]:
         newest, text = [], None
     # An empty stream: anything that comes will have a later millisecond than now.
     seq = events.seq_of(newest[0][0]) if newest else int(clock.now().timestamp() * 1000) << 10
-    return seq, bytes(text or b"").decode(errors="replace")
+    return seq, (text or b"").decode(errors="replace")

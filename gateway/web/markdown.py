@@ -78,7 +78,8 @@ def render(text: str) -> str:
 
 def blocks(text: str) -> list[Block]:
     """The top-level blocks of ``text`` in order; the last may still grow."""
-    markdown, env = _markdown(), {}
+    markdown = _markdown()
+    env: dict[str, Any] = {}
     tokens = markdown.parse(text, env)
     ends = _line_ends(text)
     found, start = [], 0

@@ -38,7 +38,7 @@ class Watch:
     def start(self) -> None:
         threading.Thread(target=self._run, name=f"alive-{self._kind}", daemon=True).start()
 
-    def fed(self) -> None:
+    def fed(self, **signal: object) -> None:
         self._fed = time.monotonic()
 
     def starving(self) -> bool:

@@ -47,12 +47,12 @@ class Insert(Generic[M]):
         key = f"{connection.vendor}:{count}"
         if key not in self._sql:
             quote = connection.ops.quote_name
-            columns = ", ".join(quote(field.column) for field in fields)
+            columns = ", ".join(quote(str(field.column)) for field in fields)
             one = "(" + ", ".join(["%s"] * len(fields)) + ")"
             table = quote(self._model._meta.db_table)
             sql = f"INSERT INTO {table} ({columns}) VALUES {', '.join([one] * count)}"  # noqa: S608
             if (generated := self._generated()) is not None:
-                sql += f" RETURNING {quote(generated.column)}"
+                sql += f" RETURNING {quote(str(generated.column))}"
             self._sql[key] = sql
         return self._sql[key]
 

@@ -17,6 +17,8 @@ from django.conf import settings
 from redis.asyncio.connection import parse_url
 
 Command = Sequence[bytes | str | int]
+# Its published type takes one-word commands only.
+pack: Callable[[tuple[bytes | str | int, ...]], bytes] = hiredis.pack_command  # type: ignore[assignment]
 
 
 class Wire(asyncio.Protocol):
@@ -52,7 +54,7 @@ class Wire(asyncio.Protocol):
         """Write commands whose answers nobody waits for (or that ``on_push`` takes)."""
         if self._transport is None or self._transport.is_closing():
             raise ConnectionResetError("the connection to Redis is closed")
-        self._transport.write(b"".join([hiredis.pack_command(tuple(c)) for c in commands]))
+        self._transport.write(b"".join([pack(tuple(command)) for command in commands]))
 
     async def request(self, commands: Sequence[Command], *, timeout: float) -> list[Any]:
         """The replies to a pipeline; an error is a ``hiredis.ReplyError`` in its place.
@@ -85,7 +87,7 @@ class Wire(asyncio.Protocol):
 
 async def connect(on_push: Callable[[Any], None] | None = None) -> Wire:
     """Open and authenticate a connection to ``REDIS_URL``. Raises ``OSError``."""
-    options = parse_url(settings.REDIS_URL)
+    options: dict[str, Any] = dict(parse_url(settings.REDIS_URL))
     loop = asyncio.get_running_loop()
     async with asyncio.timeout(2):
         if "path" in options:

@@ -30,7 +30,9 @@ def calls_recover(limit: int = 200) -> int:
     """Wake pending calls again and deal with those whose worker died. Returns how many."""
     now = clock.now()
     dead = ToolCall.objects.filter(state=CallState.RUNNING, lease_until__lt=now)
-    taken = [_bury(call) for call in dead.select_related("user")[:limit]]
+    buried = list(dead.select_related("user")[:limit])
+    for call in buried:
+        _bury(call)
     late = ToolCall.objects.filter(
         state=CallState.PENDING, woken_at__lt=now - timedelta(seconds=REWAKE)
     )
@@ -38,7 +40,7 @@ def calls_recover(limit: int = 200) -> int:
     ToolCall.objects.filter(pk__in=ids).update(woken_at=now)
     for id in ids:
         wake(EXECUTE, id)
-    return len(taken) + len(ids)
+    return len(buried) + len(ids)
 
 
 def _bury(call: ToolCall) -> None:

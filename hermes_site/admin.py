@@ -56,8 +56,8 @@ def password_change(
     return redirect("account_change_password")
 
 
-admin.site.login = login  # type: ignore[method-assign]
-admin.site.password_change = password_change  # type: ignore[method-assign]
+admin.site.login = login  # type: ignore[assignment, method-assign]
+admin.site.password_change = password_change  # type: ignore[assignment, method-assign]
 admin.site.has_permission = may_enter  # type: ignore[method-assign]
 admin.site.index_template = "admin/portal/dashboard.html"
 admin.site.index_title = _("Overview")

@@ -1,4 +1,4 @@
-"""The first page of the administration: is it healthy, who uses it, what does it cost, what waits."""
+"""The first page of the administration: health, use, cost, and what waits."""
 
 from __future__ import annotations
 

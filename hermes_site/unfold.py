@@ -2,17 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from django.http import HttpRequest
-from django.templatetags.static import static
 from django.urls import reverse_lazy
 from django.utils.translation import gettext_lazy as _
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
+
+
+def navigation(request: HttpRequest) -> list[dict[str, Any]]:
+    """The side bar, with the number of approvals that wait."""
+    # Settings import this module; rows exist only later.
+    from hermes_site.dashboard import approvals_waiting
+
+    waiting = {"badge": approvals_waiting(), "badge_variant": "warning"}
+    return [
+        *_ABOVE,
+        {**_ACTIVITY, "items": [{**_APPROVALS, **waiting}, *_ACTIVITY["items"]]},
+        _SYSTEM,
+    ]
 
 
 def superuser(request: HttpRequest) -> bool:
     """Whether the side bar shows the pages of the policy."""
     return bool(getattr(request.user, "is_superuser", False))
+
+
+def _static(path: str) -> Any:
+    """A callable that gives the address of a static file, when it is asked for."""
+
+    def address(request: HttpRequest) -> str:
+        from django.templatetags.static import static
+
+        return static(path)
+
+    return address
 
 
 def _item(title: Any, icon: str, view: str, **options: Any) -> dict[str, Any]:
@@ -25,7 +50,7 @@ def _list(title: Any, icon: str, model: str, **options: Any) -> dict[str, Any]:
 
 _POLICY = {"permission": "hermes_site.unfold.superuser"}
 
-NAVIGATION = [
+_ABOVE: list[dict[str, Any]] = [
     {"items": [_item(_("Overview"), "monitoring", "index")]},
     {
         "title": _("People"),
@@ -48,35 +73,29 @@ NAVIGATION = [
             _item(_("Why (not)?"), "help", "tools_explain", **_POLICY),
         ],
     },
-    {
-        "title": _("Activity"),
-        "separator": True,
-        "items": [
-            _list(
-                _("Approvals"),
-                "front_hand",
-                "tools_approval",
-                badge="hermes_site.dashboard.approvals_waiting",
-                badge_variant="warning",
-            ),
-            _list(_("Runs"), "play_circle", "agents_run"),
-            _list(_("Tool calls"), "construction", "tools_toolcall"),
-            _list(_("Sessions"), "forum", "memory_session"),
-            _list(_("Messages"), "chat", "memory_message"),
-            _list(_("Remembered approvals"), "bookmark", "tools_grant"),
-        ],
-    },
-    {
-        "title": _("System"),
-        "separator": True,
-        "items": [
-            _list(_("Audit trail"), "history", "accounts_auditentry"),
-            _list(_("E-mail addresses"), "alternate_email", "account_emailaddress"),
-            _list(_("Second factors"), "lock", "mfa_authenticator"),
-            _list(_("Linked logins"), "link", "socialaccount_socialaccount"),
-        ],
-    },
 ]
+_APPROVALS = _list(_("Approvals"), "front_hand", "tools_approval")
+_ACTIVITY: dict[str, Any] = {
+    "title": _("Activity"),
+    "separator": True,
+    "items": [
+        _list(_("Runs"), "play_circle", "agents_run"),
+        _list(_("Tool calls"), "construction", "tools_toolcall"),
+        _list(_("Sessions"), "forum", "memory_session"),
+        _list(_("Messages"), "chat", "memory_message"),
+        _list(_("Remembered approvals"), "bookmark", "tools_grant"),
+    ],
+}
+_SYSTEM = {
+    "title": _("System"),
+    "separator": True,
+    "items": [
+        _list(_("Audit trail"), "history", "accounts_auditentry"),
+        _list(_("E-mail addresses"), "alternate_email", "account_emailaddress"),
+        _list(_("Second factors"), "lock", "mfa_authenticator"),
+        _list(_("Linked logins"), "link", "socialaccount_socialaccount"),
+    ],
+}
 
 UNFOLD = {
     "SITE_TITLE": "Hermes Portal",
@@ -88,7 +107,7 @@ UNFOLD = {
         {
             "rel": "icon",
             "type": "image/svg+xml",
-            "href": lambda request: static("portal/icon.svg"),
+            "href": _static("portal/icon.svg"),
         }
     ],
     "SHOW_HISTORY": False,
@@ -96,7 +115,7 @@ UNFOLD = {
     "SHOW_BACK_BUTTON": True,
     "BORDER_RADIUS": "8px",
     "DASHBOARD_CALLBACK": "hermes_site.dashboard.dashboard",
-    "STYLES": [lambda request: static("admin_portal/admin.css")],
+    "STYLES": [_static("admin_portal/admin.css")],
     # The portal's accent, in unfold's ladder of lightness.
     "COLORS": {
         "primary": {
@@ -120,5 +139,5 @@ UNFOLD = {
             {"title": _("Second factor"), "link": reverse_lazy("mfa_index")},
         ]
     },
-    "SIDEBAR": {"show_search": False, "show_all_applications": False, "navigation": NAVIGATION},
+    "SIDEBAR": {"show_search": False, "show_all_applications": False, "navigation": navigation},
 }

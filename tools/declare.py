@@ -34,7 +34,8 @@ _KEYWORDS = {"type", "description", "enum", "items", "minimum", "maximum", "defa
 
 @dataclass(frozen=True)
 class Classification:
-    """What one call with these arguments is: its category, why, and whether the floor forbids it.
+    """What one call with these arguments is: its category, why, whether the floor forbids it,
+    and whether it ``must_ask`` even where its category would run by itself.
 
     ``parts`` are the commands that a shell line consists of, ``()`` when it was not understood,
     None for tools without commands: a rule that opens something must fit each of them.
@@ -43,6 +44,7 @@ class Classification:
     category: str
     why: str = ""
     forbidden: bool = False
+    must_ask: bool = False
     parts: tuple[str, ...] | None = None
 
 

@@ -47,7 +47,7 @@ class PolicyRows:
 
 @dataclass(frozen=True)
 class CallFacts:
-    """One call as it would run. ``parts`` as in ``declare.Classification``."""
+    """One call as it would run. ``must_ask`` and ``parts`` as in ``declare.Classification``."""
 
     tool: str
     category: str
@@ -55,6 +55,7 @@ class CallFacts:
     digest: str
     forbidden: bool = False
     why: str = ""
+    must_ask: bool = False
     parts: tuple[str, ...] | None = None
 
 
@@ -111,6 +112,9 @@ def _base(rows: PolicyRows, call: CallFacts, trace: list[tuple[str, str, str]]) 
         trace.append(("grant", Outcome.AUTO, "You allowed this exact call before."))
         return Outcome.AUTO
     trace.append(("matrix", cell, why))
+    if call.must_ask and cell == Outcome.AUTO:
+        trace.append(("list", Outcome.CONFIRM, call.why or "Such a call is always asked about."))
+        return Outcome.CONFIRM
     return cell
 
 

@@ -21,6 +21,8 @@ from tools.services import call_renew
 
 # Live output of one call: at most this many characters, sent at most this often (seconds).
 _OUTPUT_CAP = 64_000
+# Of one event, which is at most 64 KB.
+_CHUNK = 16_000
 _OUTPUT_EVERY = 0.1
 
 
@@ -83,7 +85,9 @@ class OutputStream:
             text, self._waiting = redact(clean("".join(self._waiting))), []
             self._last = time.monotonic()
             call = self._call
-            emit_live(call.session_id, call.run_id, ToolOutput(id=str(call.pk), text=text))
+            for start in range(0, len(text), _CHUNK):
+                part = ToolOutput(id=str(call.pk), text=text[start : start + _CHUNK])
+                emit_live(call.session_id, call.run_id, part)
 
 
 @contextmanager

@@ -54,7 +54,9 @@ class AuditEntryAdmin(ReadOnlyAdmin):
         text = orjson.dumps(entry.data).decode() if entry.data else ""
         return text if len(text) <= 120 else f"{text[:119]}…"
 
-    @action(description=_("Export as CSV"), permissions=["view"], url_path="export", icon="download")
+    @action(
+        description=_("Export as CSV"), permissions=["view"], url_path="export", icon="download"
+    )
     def export(self, request: HttpRequest) -> HttpResponse | StreamingHttpResponse:
         """The entries that the list shows with its search and filters, all pages."""
         rows = self.get_changelist_instance(request).get_queryset(request)

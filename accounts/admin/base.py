@@ -144,7 +144,9 @@ class PortalAdmin(ModelAdmin):
 
     def back_to_list(self, request: HttpRequest) -> HttpResponseRedirect:
         """To this model's list, with the filters that were set."""
-        url = reverse(f"{self.admin_site.name}:{self.opts.app_label}_{self.opts.model_name}_changelist")
+        url = reverse(
+            f"{self.admin_site.name}:{self.opts.app_label}_{self.opts.model_name}_changelist"
+        )
         kept = {"preserved_filters": self.get_preserved_filters(request), "opts": self.opts}
         return HttpResponseRedirect(add_preserved_filters(kept, url))
 
@@ -176,8 +178,8 @@ class MetadataAdmin(ReadOnlyAdmin):
     empty on the row, so that its name cannot show them."""
 
     content: tuple[str, ...] = ()
-    list_select_related = ("user",)
-    ordering = ("-id",)
+    list_select_related: tuple[str, ...] = ("user",)
+    ordering: tuple[str, ...] = ("-id",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return super().get_queryset(request).defer(*self.content)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from django.db.models import Manager, Model, QuerySet
+from django.db.models import Model
 from django.forms import BaseForm, Field, ModelChoiceField
 
 _SECRET = re.compile(r"password|secret|token|digest|hash|code|key", re.I)
@@ -31,9 +31,7 @@ def plain(name: str, value: Any, field: Field | None = None) -> Any:
         return None
     if _SECRET.search(name):
         return HIDDEN
-    if isinstance(value, Manager | QuerySet) or (
-        isinstance(value, Iterable) and not isinstance(value, str | bytes | dict)
-    ):
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes | dict):
         return sorted(str(item) for item in value)
     if isinstance(field, ModelChoiceField) and not isinstance(value, Model):
         row = field.queryset.filter(pk=value).first() if field.queryset is not None else None

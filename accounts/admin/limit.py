@@ -80,7 +80,7 @@ class LimitRuleAdmin(PolicyAdmin):
 
     @display(description=_("left now"))
     def left(self, rule: Any) -> str:
-        """What the user of the row may still use; counters are per user, so the others have none."""
+        """What the user of the row may still use; other rows have no counter of their own."""
         if rule.user_id is None:
             return "–"
         if not hasattr(rule, "used"):
@@ -93,9 +93,7 @@ def _counters_read(rules: list[Any]) -> None:
     own = [rule for rule in rules if rule.user_id is not None]
     if not own:
         return
-    names = [
-        keys(rule.user, rule.action, [Window(rule.amount, rule.seconds)])[0] for rule in own
-    ]
+    names = [keys(rule.user, rule.action, [Window(rule.amount, rule.seconds)])[0] for rule in own]
     try:
         values: list[Any] = client().mget(names)
         for rule, value in zip(own, values, strict=True):

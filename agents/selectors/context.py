@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import orjson
 
 from agents.accounts import ModelChoice, choose
@@ -72,7 +74,7 @@ def history(run: Run) -> list[ChatMessage]:
 
 def _message(row: Message, calls: list[ToolCall]) -> ChatMessage:
     if row.role != Role.ASSISTANT:
-        return ChatMessage(Role.USER, row.text)
+        return ChatMessage(Role.USER, row.text + files_note(row.metadata.get("files") or []))
     return ChatMessage(
         Role.ASSISTANT,
         row.text,
@@ -82,6 +84,14 @@ def _message(row: Message, calls: list[ToolCall]) -> ChatMessage:
             for c in calls
         ),
     )
+
+
+def files_note(files: list[dict[str, Any]]) -> str:
+    """What the model is told of the files of a message."""
+    if not files:
+        return ""
+    lines = [f"- {file['path']} ({file['size']:,} bytes)" for file in files]
+    return "\n\n[Files that the user attached, in the workspace:\n" + "\n".join(lines) + "]"
 
 
 def _result(call: ToolCall) -> str:

@@ -12,6 +12,8 @@ from django.db import IntegrityError, transaction
 from django.db.models import F
 from redis.exceptions import RedisError
 
+from accounts.choices import LimitAction
+from accounts.services import limit_take
 from agents.accounts import ModelChoice
 from agents.choices import TURN, RunState
 from agents.direct import direct_call
@@ -69,6 +71,8 @@ def run_begin(id: UUID, owner: str) -> Work | None:
     if asked := direct_call(run.message.text):
         return Work(lease, None, None, TurnState(run.step), direct=_direct(run, asked))
     try:
+        # One token is taken ahead: it says whether the budget is used up.
+        limit_take(run.user, LimitAction.TOKENS)
         choice, request = request_for(run)
     except PortalError as error:
         return Work(lease, None, None, TurnState(), error)

@@ -13,6 +13,7 @@ from agents.accounts import check_choice
 from agents.choices import TURN, RunState
 from agents.models import Run
 from agents.registry import ENGINES
+from agents.services.files import files_place
 from agents.services.intake import message_limit, message_text
 from hermes_site.lib import clock, events
 from hermes_site.lib.errors import Conflict, UserFacing
@@ -21,7 +22,7 @@ from hermes_site.lib.ids import new_id
 from hermes_site.lib.statements import Insert
 from hermes_site.lib.wake import wake_on_commit
 from memory.choices import Mode
-from memory.models import Attachment, Message, Session
+from memory.models import Message, Session
 from memory.services import answer_save, emit, message_accept, message_event
 
 _insert = Insert(Run)
@@ -54,7 +55,7 @@ def message_send(
         return known
     fields = _run_fields(session, engine, model, mode)
     options = options or {}
-    _check_files(user, options.get("files") or [])
+    files = files_place(user, options.get("files") or [])
     queued = Run.objects.filter(session=session, state=RunState.QUEUED).count()
     if queued >= MAX_QUEUED:
         raise Conflict(f"{queued} messages wait in this session already.", code="queue_full")
@@ -70,7 +71,7 @@ def message_send(
                 run_id=run.pk,
                 client_id=client_id,
                 platform=surface,
-                metadata={"files": options["files"]} if options.get("files") else None,
+                metadata={"files": files} if files else None,
                 parent=parent,
                 branched=branched,
             )
@@ -129,8 +130,3 @@ def _sent_before(session: Session, client_id: str | None) -> tuple[Message, Run]
     message = Message.objects.filter(session=session, client_id=client_id).first()
     run = Run.objects.filter(message=message).first() if message else None
     return (message, run) if message and run else None
-
-
-def _check_files(user: User, files: list[Any]) -> None:
-    for id in files:
-        Attachment.objects.for_user(user).fetch(id)

@@ -61,7 +61,7 @@ class MessageSerializer(serializers.Serializer[Any]):
     tool_calls = ToolCallSerializer(many=True)
 
     def get_files(self, message: Message) -> list[str]:
-        return [str(id) for id in message.metadata.get("files") or []]
+        return [str(file["id"]) for file in message.metadata.get("files") or []]
 
 
 class AcceptedSerializer(serializers.Serializer[Any]):

@@ -11,8 +11,8 @@ from tools.models import Approval, ToolCall
 from tools.services.request import shown
 
 # What of a text a snapshot carries; the rest is fetched where it is wanted.
-_TEXT = 24_000
-_RESULT = 8_000
+_TEXT = 16_000
+_RESULT = 2_000
 
 
 def session_shape(session: Session) -> dict[str, Any]:

@@ -302,3 +302,42 @@ def test_without_a_model_the_run_says_so(
     work = begin(run)
     assert work.error.code == "no_model"
     assert "OPENAI_API_KEY" in work.error.message
+
+
+def test_a_spent_token_budget_ends_the_run_with_its_reset_time(
+    send: Any, begin: Any, alice: Any
+) -> None:
+    from accounts.services import limit_set, limit_spend
+
+    limit_set(subject="everyone", action="tokens", rate="100/h", actor="test")
+    limit_spend(alice, "tokens", 100)
+    work = begin(send())
+    assert (work.error.code, work.error.status) == ("rate_limited", 429)
+    assert work.error.extra["reset_at"] in work.error.message
+
+
+def test_files_of_a_message_lie_in_the_workspace(
+    send: Any, begin: Any, alice: Any, carol: Any, session: Any, settings: Any
+) -> None:
+    import io
+
+    from hermes_site.lib.errors import NotFound
+    from memory.services import attachment_create
+    from tools.workspace import Workspace, workspace_for
+
+    kept = attachment_create(alice, name="../../päper.txt", source=io.BytesIO(b"content"))
+    work = begin(send_with(send, kept))
+    text = work.request.messages[0].content
+    path = text.split("- ")[-1].split(" (7 bytes)")[0]
+    root = workspace_for(settings.HERMES_HOME, alice.pk)
+    assert path.startswith("uploads/")
+    assert ".." not in path.split("/")
+    assert path.count("/") == 2
+    assert Workspace(root).read(path) == b"content"
+    theirs = attachment_create(carol, name="x", source=io.BytesIO(b"secret"))
+    with pytest.raises(NotFound):
+        send_with(send, theirs)
+
+
+def send_with(send: Any, attachment: Any) -> Any:
+    return send("read it", options={"files": [str(attachment.pk)]})

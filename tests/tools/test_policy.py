@@ -147,3 +147,12 @@ def test_the_trace_says_what_decided() -> None:
 )
 def test_only_the_star_is_special(pattern: str, text: str, fits: bool) -> None:
     assert matches(pattern, text) is fits
+
+
+def test_what_must_be_asked_is_asked_on_every_level_unless_a_rule_opens_it() -> None:
+    sudo = call(must_ask=True)
+    rows = PolicyRows(level="full-access", matrix=MATRIX)
+    assert outcome(rows, sudo) == "confirm"
+    assert outcome(rows, call(must_ask=True, forbidden=True)) == "deny"
+    opened = PolicyRows(level="full-access", matrix=MATRIX, rules=(Rule("user", "shell", "auto"),))
+    assert outcome(opened, sudo) == "auto"

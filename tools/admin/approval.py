@@ -6,7 +6,8 @@ from typing import Any
 
 from django.contrib import admin
 from django.http import HttpRequest
-from django.utils.translation import gettext, gettext_lazy as _
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 from unfold.paginator import InfinitePaginator
 

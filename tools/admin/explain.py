@@ -101,8 +101,10 @@ def _explained(asked: dict[str, Any]) -> dict[str, Any]:
         "outcome": decision.outcome,
         "word": Outcome(decision.outcome).label,
         "category": Category(facts.category).label,
-        "trace": [(step, outcome, Outcome(outcome).label, why) for step, outcome, why in
-                  _known(decision.trace)],
+        "trace": [
+            (step, outcome, Outcome(outcome).label, why)
+            for step, outcome, why in _known(decision.trace)
+        ],
     }
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from django.contrib import admin
 from django.http import HttpRequest
-from django.utils.translation import gettext, gettext_lazy as _
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 
 from accounts.admin.base import MetadataAdmin, is_superuser
@@ -31,7 +32,12 @@ class GrantAdmin(MetadataAdmin):
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """By tool and person: a grant's own name shows the call."""
-        return [self.audit_target(obj) for obj in objs], {_("remembered approvals"): len(objs)}, set(), []
+        return (
+            [self.audit_target(obj) for obj in objs],
+            {_("remembered approvals"): len(objs)},
+            set(),
+            [],
+        )
 
     def audit_target(self, obj: Any) -> str:
         return f"{obj.user}: {obj.tool} {obj.digest[:12]}"

@@ -142,7 +142,5 @@ def _cell(level: str, category: str, cells: Cells, now: str) -> dict[str, Any]:
         "name": _name(level, category),
         "label": f"{Level(level).label}, {Category(category).label}",
         "now": now,
-        "options": [
-            {**_word(outcome), "checked": outcome == chosen} for outcome in Outcome.values
-        ],
+        "options": [{**_word(outcome), "checked": outcome == chosen} for outcome in Outcome.values],
     }

@@ -29,9 +29,7 @@ class RuleForm(forms.ModelForm):
         label=_("tool"),
         max_length=128,
         help_text=_("A name, or a pattern with *."),
-        validators=[
-            RegexValidator(r"^[a-zA-Z0-9_*-]+\Z", _("Use letters, digits, _, - and *."))
-        ],
+        validators=[RegexValidator(r"^[a-zA-Z0-9_*-]+\Z", _("Use letters, digits, _, - and *."))],
     )
 
     def clean(self) -> dict[str, Any]:
@@ -83,9 +81,7 @@ class ToolRuleAdmin(PolicyAdmin):
         super().delete_model(request, obj)
         transaction.on_commit(POLICY_TABLES.clear)
 
-    @action(
-        description=_("Why (not)?"), permissions=["view"], url_path="to-why", icon="help"
-    )
+    @action(description=_("Why (not)?"), permissions=["view"], url_path="to-why", icon="help")
     def explain(self, request: HttpRequest) -> HttpResponse:
         return redirect("admin:tools_explain")
 

@@ -18,7 +18,9 @@ def classify(arguments: dict[str, Any], workspace: Path) -> Classification:
     folder = workspace / str(arguments.get("workdir") or ".").removeprefix("/workspace/")
     plain = PlainRepositories(workspace, folder)
     verdict = judge(str(arguments.get("command", "")), git_is_plain=plain)
-    return Classification(verdict.category, verdict.why, verdict.forbidden, verdict.commands)
+    return Classification(
+        verdict.category, verdict.why, verdict.forbidden, verdict.needs_approval, verdict.commands
+    )
 
 
 @tool(

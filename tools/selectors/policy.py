@@ -92,6 +92,7 @@ def facts(user: User, tool: Tool, arguments: dict[str, Any]) -> CallFacts:
         digest=digest(tool.name, arguments),
         forbidden=verdict.forbidden,
         why=verdict.why,
+        must_ask=verdict.must_ask,
         parts=verdict.parts,
     )
 

@@ -25,7 +25,7 @@ from tools.services.settle import call_settle
 from tools.services.waking import calls_wake
 
 # What of an argument a card shows in the event; the row has the whole (GET approvals/{id}).
-_SHOWN = 16_000
+_SHOWN = 6_000
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,9 @@ from tools.registry import TOOLS
 from tools.selectors.policy import POLICY_TABLES
 
 
-def switch_set(*, tool: str, enabled: bool, actor: Any, note: str = "", via: str = "") -> ToolSwitch:
+def switch_set(
+    *, tool: str, enabled: bool, actor: Any, note: str = "", via: str = ""
+) -> ToolSwitch:
     """Switch ``tool``; ``note`` is the reason shown to those whose call is refused.
 
     Raises ``NotFound`` for a name that is neither a tool nor has a switch.

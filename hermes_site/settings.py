@@ -14,6 +14,7 @@ from csp.constants import NONE, SELF
 from django.utils.translation import gettext_lazy as _
 from dotenv import load_dotenv
 
+from hermes_site import unfold
 from hermes_site.lib import env
 from hermes_site.services.valkey import broker_url, embedded_url
 
@@ -93,6 +94,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
+    "hermes_site.csp.AdminPolicy",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -302,6 +304,10 @@ HERMES_MAX_STREAMS = env.integer("HERMES_MAX_STREAMS", 250, low=1)
 HERMES_DRAIN = env.number("HERMES_DRAIN", 5)
 HERMES_MAX_STEPS = env.integer("HERMES_MAX_STEPS", 50, low=1)
 HERMES_APPROVAL_SECONDS = env.number("HERMES_APPROVAL_SECONDS", 30, low=1)
+
+# --- The administration (the looks are in hermes_site.unfold) -------------------------------
+
+UNFOLD = unfold.UNFOLD
 
 # --- REST -----------------------------------------------------------------------------------
 

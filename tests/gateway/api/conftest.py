@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
 import pytest
-from django.db import connection, connections
+from django.db import connections
 from rest_framework.test import APIClient
 
 from accounts.services import token_create
@@ -18,6 +20,7 @@ from agents.loop import Answer
 from agents.models import Run
 from agents.providers.base import ToolCallPart
 from agents.services import message_send, run_begin, turn_save
+from hermes_site.lib.database import database_threads
 from memory.services import session_create
 from tools.models import Approval
 
@@ -115,58 +118,51 @@ def owned(alice: Any, session: Any) -> Any:
     )
 
 
-@pytest.fixture
-def committed(
-    django_db_setup: None, django_db_blocker: Any, tmp_path: Path, valkey: Any
-) -> Iterator[None]:
-    """A copy of the test database, as a file or on the server, to which threads commit."""
-    from hermes_site.lib.database import database_threads
-
+@pytest.fixture(scope="session")
+def template(
+    django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """The migrated test database once more, to copy from: a file, or a name on the server."""
     with django_db_blocker.unblock():
-        connection.ensure_connection()
-        make = _copy_sqlite if connection.vendor == "sqlite" else _copy_postgres
+        wrapper: Any = connections["default"]
+        if wrapper.vendor == "sqlite":
+            path = tmp_path_factory.mktemp("template") / "template.db"
+            wrapper.ensure_connection()
+            with closing(sqlite3.connect(path)) as target:
+                wrapper.connection.backup(target)
+            yield str(path)
+            return
+        # A database can be copied while nobody is in it.
+        wrapper.close()
+        name = f"{wrapper.settings_dict['NAME']}_template"
+        _on_server(wrapper, f'CREATE DATABASE "{name}" TEMPLATE "{wrapper.settings_dict["NAME"]}"')
+        yield name
+        _on_server(wrapper, f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+@pytest.fixture
+def committed(template: str, db: None, valkey: Any, tmp_path: Path) -> Iterator[None]:
+    """A database of this test's own, to which threads commit."""
+    wrapper: Any = connections["default"]
+    old, copy = wrapper.settings_dict["NAME"], f"{template}_copy"
+    if wrapper.vendor == "sqlite":
+        copy = shutil.copy(template, tmp_path / "copy.db")
+    else:
+        _on_server(wrapper, f'CREATE DATABASE "{copy}" TEMPLATE "{template}"')
+    wrapper.settings_dict["NAME"] = str(copy)
+    connections["default"] = fresh = connections.create_connection("default")
+    database_threads.cache_clear()
+    try:
+        yield
+    finally:
         database_threads.cache_clear()
-        restore = make(tmp_path)
-        try:
-            yield
-        finally:
-            database_threads.cache_clear()
-            restore()
+        fresh.close()
+        wrapper.settings_dict["NAME"] = old
+        connections["default"] = wrapper
+        if wrapper.vendor != "sqlite":
+            _on_server(wrapper, f'DROP DATABASE "{copy}" WITH (FORCE)')
 
 
-def _copy_sqlite(folder: Path) -> Callable[[], None]:
-    wrapper: Any = connections["default"]
-    name, kept = wrapper.settings_dict["NAME"], wrapper.connection
-    with sqlite3.connect(folder / "copy.db") as target:
-        kept.backup(target)
-    target.close()
-    wrapper.connection = None
-    wrapper.settings_dict["NAME"] = str(folder / "copy.db")
-
-    def restore() -> None:
-        wrapper.close()
-        wrapper.settings_dict["NAME"], wrapper.connection = name, kept
-
-    return restore
-
-
-def _copy_postgres(folder: Path) -> Callable[[], None]:
-    wrapper: Any = connections["default"]
-    name = wrapper.settings_dict["NAME"]
-    copy = f"{name}_copy"
-    wrapper.close()
-
-    def command(sql: str) -> None:
-        with wrapper._nodb_cursor() as cursor:
-            cursor.execute(sql)
-
-    command(f'DROP DATABASE IF EXISTS "{copy}" WITH (FORCE)')
-    command(f'CREATE DATABASE "{copy}" TEMPLATE "{name}"')
-    wrapper.settings_dict["NAME"] = copy
-
-    def restore() -> None:
-        wrapper.close()
-        wrapper.settings_dict["NAME"] = name
-        command(f'DROP DATABASE IF EXISTS "{copy}" WITH (FORCE)')
-
-    return restore
+def _on_server(wrapper: Any, statement: str) -> None:
+    with wrapper._nodb_cursor() as cursor:
+        cursor.execute(statement)

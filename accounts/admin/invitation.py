@@ -7,9 +7,8 @@ import smtplib
 from typing import Any
 
 from django.conf import settings
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.core.mail import EmailMessage, get_connection
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -59,28 +58,26 @@ class InvitationAdmin(PortalAdmin):
     def response_add(
         self, request: HttpRequest, obj: Any, post_url_continue: str | None = None
     ) -> HttpResponse:
-        link = request.invitation_link  # type: ignore[attr-defined]
-        if mail_configured():
-            # After the commit: a link must not arrive for an invitation that was rolled back.
-            transaction.on_commit(lambda: self._mail(request, obj, link))
         context = {
             **self.admin_site.each_context(request),
             "title": _("Invitation"),
             "opts": self.opts,
             "invitation": obj,
-            "link": link,
+            "link": request.invitation_link,  # type: ignore[attr-defined]
             "signup": settings.HERMES_SIGNUP,
-            "mailed": mail_configured(),
         }
         return TemplateResponse(request, "admin/portal/invitation.html", context)
 
-    def _mail(self, request: HttpRequest, invitation: Invitation, link: str) -> None:
-        try:
-            invitation_mail(invitation.email, link)
-        except (OSError, smtplib.SMTPException) as error:
-            log.warning("invitation_not_mailed error=%s", error)
-            words = gettext("The e-mail could not be sent. Pass the link on yourself.")
-            self.message_user(request, words, messages.WARNING)
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """The mail goes out here, after the commit and before the answer is rendered: no link
+        arrives for an invitation that was rolled back, and the page says how it went."""
+        response = super().add_view(request, form_url, extra_context)
+        link = getattr(request, "invitation_link", "")
+        if link and isinstance(response, TemplateResponse) and response.context_data is not None:
+            response.context_data["mail"] = _mailed(response.context_data["invitation"].email, link)
+        return response
 
     @display(
         description=_("state"),
@@ -104,9 +101,16 @@ def invitation_link(code: str) -> str:
     return f"{settings.HERMES_PUBLIC_URL}{reverse('invite', args=[code])}"
 
 
-def mail_configured() -> bool:
-    """Whether mail goes anywhere but to the terminal."""
-    return not str(settings.EMAIL_BACKEND).endswith("console.EmailBackend")
+def _mailed(to: str, link: str) -> str:
+    """``off`` when mail goes nowhere but to the terminal, else ``sent`` or ``failed``."""
+    if str(settings.EMAIL_BACKEND).endswith("console.EmailBackend"):
+        return "off"
+    try:
+        invitation_mail(to, link)
+    except (OSError, smtplib.SMTPException) as error:
+        log.warning("invitation_not_mailed error=%s", error)
+        return "failed"
+    return "sent"
 
 
 def invitation_mail(to: str, link: str) -> None:

@@ -17,6 +17,8 @@ from hermes_site.lib import clock
 
 # Larger payloads travel by reference (architecture: 64 KB an event).
 MAX_EVENT = 64 * 1024
+# Characters that are left of long texts in an event that is too large, tried in turn.
+_CUTS = (8000, 2000, 500, 100)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,16 +193,35 @@ class Trouble(Event):
 def encode(
     type: str, session_id: UUID | str, run_id: UUID | str | None, data: dict[str, Any], at: str = ""
 ) -> bytes:
-    """The payload as it is stored in Redis: a JSON object without ``seq``."""
-    return orjson.dumps(
-        {
-            "type": type,
-            "session": str(session_id),
-            "run": str(run_id) if run_id else None,
-            "at": at or clock.iso(clock.now()),
-            "data": data,
-        }
-    )
+    """The payload as it is stored in Redis: a JSON object without ``seq``.
+
+    One that would be larger than ``MAX_EVENT`` has its long texts cut and ``truncated`` set: the
+    rows have the whole.
+    """
+    event = {
+        "type": type,
+        "session": str(session_id),
+        "run": str(run_id) if run_id else None,
+        "at": at or clock.iso(clock.now()),
+        "data": data,
+    }
+    payload = orjson.dumps(event)
+    for longest in _CUTS:
+        if len(payload) <= MAX_EVENT:
+            break
+        event["data"] = {**_cut(data, longest), "truncated": True}
+        payload = orjson.dumps(event)
+    return payload
+
+
+def _cut(value: Any, longest: int) -> Any:
+    if isinstance(value, str):
+        return value if len(value) <= longest else f"{value[:longest]}…"
+    if isinstance(value, list):
+        return [_cut(item, longest) for item in value]
+    if isinstance(value, dict):
+        return {key: _cut(item, longest) for key, item in value.items()}
+    return value
 
 
 def with_seq(seq: int, payload: bytes) -> bytes:

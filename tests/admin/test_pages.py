@@ -36,7 +36,7 @@ def address(name: str) -> str:
 
 def fill(number: int) -> None:
     """A row of each kind in every list, for a person of their own."""
-    user = User.objects.create_user(f"p{number}@example.com", "x", level="" if number else "auto")
+    user = User.objects.create_user(f"p{number}@example.com", level="" if number else "auto")
     group = Group.objects.create(name=f"team {number}")
     GroupLevel.objects.create(group=group, level="auto")
     user.groups.add(group)
@@ -112,7 +112,7 @@ def test_plain_administrators_change_nothing(name: str, staff: Client, rows: Row
 @pytest.mark.parametrize("name", [*LISTS, "index"])
 def test_the_number_of_queries_does_not_grow_with_the_rows(name: str, root: Client) -> None:
     counts = []
-    for numbers in ((0, 1, 2), range(3, 12)):
+    for numbers in (range(2), range(2, 6)):
         for number in numbers:
             fill(number)
         root.get(address(name))

@@ -68,11 +68,13 @@ def test_saving_without_a_change_leaves_no_entry(root: Client, alice: Any) -> No
     assert not AuditEntry.objects.filter(action__startswith="user.").exists()
 
 
-@pytest.mark.django_db(transaction=True)
-def test_disabling_ends_the_browser_and_the_tokens(root: Client, alice: Any, valkey: Any) -> None:
+def test_disabling_ends_the_browser_and_the_tokens(
+    root: Client, alice: Any, valkey: Any, django_capture_on_commit_callbacks: Any
+) -> None:
     theirs, (_, secret) = browser(alice), token_create(alice)
     assert theirs.get(reverse("account_email")).status_code == 200
-    change(root, alice, is_active=False)
+    with django_capture_on_commit_callbacks(execute=True):
+        change(root, alice, is_active=False)
     assert theirs.get(reverse("account_email")).status_code == 302
     assert token_authenticate(secret) is None
     assert [entry.target for entry in entries("user.disabled")] == [alice.email]
@@ -197,7 +199,6 @@ def invite(client: Client, email: str) -> Any:
     return client.post(reverse("admin:accounts_invitation_add"), {"email": email, "level": "auto"})
 
 
-@pytest.mark.django_db(transaction=True)
 def test_an_invitation_shows_its_link_once_and_mails_it(root: Client) -> None:
     response = invite(root, "new@example.com")
     code = re.search(r"/invite/([\w-]+)/", response.text).group(1)  # type: ignore[union-attr]
@@ -215,13 +216,11 @@ def test_an_invitation_shows_its_link_once_and_mails_it(root: Client) -> None:
     assert browser().get(f"/invite/{code}/")["Location"] == reverse("account_signup")
 
 
-@pytest.mark.django_db(transaction=True)
 def test_without_mail_the_page_says_so(root: Client, settings: Any) -> None:
     settings.EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
     assert "Mail is not configured" in invite(root, "new@example.com").text
 
 
-@pytest.mark.django_db(transaction=True)
 def test_an_invitation_survives_a_mail_server_that_is_away(root: Client, settings: Any) -> None:
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 9

@@ -104,3 +104,15 @@ async def test_events_wait_for_a_redis_that_is_away(valkey: Any) -> None:
     await publisher.flushed(10)
     await publisher.close()
     assert "".join(event["data"]["text"] for event in stream(session)) == "abc"
+
+
+def test_an_event_never_grows_beyond_its_limit() -> None:
+    small = orjson.loads(events.encode("x", "s", None, {"text": "你" * 1000}))
+    assert small["data"] == {"text": "你" * 1000}
+    messages = [{"id": str(n), "text": "你" * 20_000} for n in range(50)]
+    payload = events.encode("session.snapshot", "s", None, {"messages": messages, "live": None})
+    assert len(payload) <= events.MAX_EVENT
+    data = orjson.loads(payload)["data"]
+    assert data["truncated"] is True
+    assert [message["id"] for message in data["messages"]] == [str(n) for n in range(50)]
+    assert data["messages"][0]["text"].startswith("你" * 100)

@@ -94,7 +94,9 @@ def check_choice(wanted: str) -> None:
     """Refuse a model that names an account which is not configured."""
     name, slash, _ = wanted.partition("/")
     known = {"openai", "anthropic", "openrouter", "offline"}
-    if slash and name in known and name not in configured():
+    accounts = configured()
+    # OpenRouter's own model ids look like account/model.
+    if slash and name in known and name not in accounts and "openrouter" not in accounts:
         raise UserFacing(
             f"Model {wanted!r}: the account {name!r} is not configured.", code="unknown_model"
         )

@@ -21,6 +21,8 @@ def _home(settings: Any, tmp_path: Path) -> None:
     settings.HERMES_HOME = tmp_path
     # A thread of its own would not see the test's transaction.
     NUMBERS.inline = True
+    # The real hash takes a third of a second for each user of each test.
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     for table in (LIMIT_RULES, POLICY_TABLES):
         table.clear()
 

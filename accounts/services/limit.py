@@ -67,7 +67,7 @@ class RateLimited(UserFacing):
         reset = clock.iso(clock.now() + timedelta(seconds=wait))
         word = LimitAction(action).label
         super().__init__(
-            f"Limit reached: {window.amount:g} {str(word).lower()} per {window.words}. "
+            f"Limit reached: {float(window.amount):g} {str(word).lower()} per {window.words}. "
             f"Free again at {reset}.",
             extra={
                 "action": action,

@@ -38,7 +38,9 @@ def token_create(
     one than itself. Raises ``UserFacing`` and ``Denied``.
     """
     held = by_token.scopes if by_token else TokenScope.values
-    wanted = list(dict.fromkeys(scopes)) if scopes else list(held)
+    wanted = list(held) if scopes is None else list(dict.fromkeys(scopes))
+    if not wanted:
+        raise UserFacing(f"Name at least one scope: {', '.join(TokenScope.values)}.")
     unknown = [scope for scope in wanted if scope not in TokenScope.values]
     if unknown:
         raise UserFacing(f"Unknown scope {unknown[0]!r}. Use {', '.join(TokenScope.values)}.")

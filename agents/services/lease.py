@@ -123,7 +123,12 @@ def _take(id: UUID, owner: str) -> Lease | None:
 
 
 def _first_turn(run: Run) -> None:
-    started = events.RunStarted(message=str(run.message_id), engine=run.engine, model=run.model)
+    started = events.RunStarted(
+        message=str(run.message_id),
+        engine=run.engine,
+        model=run.model,
+        branched=run.message.branched,
+    )
     run.message.session = run.session
     with transaction.atomic():
         message_place(run.message)

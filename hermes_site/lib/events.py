@@ -41,10 +41,13 @@ class RunQueued(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class RunStarted(Event):
+    """``branched``: an earlier part of the conversation was left for this run."""
+
     type = "run.started"
     message: str
     engine: str
     model: str
+    branched: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -69,6 +69,12 @@ def browser(user: Any = None) -> Client:
     return client
 
 
+@pytest.fixture(autouse=True)
+def quick_passwords(settings: Any) -> None:
+    """The portal's slow hash would be most of what these tests do."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
 @pytest.fixture
 def root(admin_user: Any) -> Client:
     """The superuser's browser."""

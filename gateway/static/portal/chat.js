@@ -82,7 +82,8 @@ const on = {
     if (running) composer.say(word("queued"));
     refreshSessions();
   },
-  "run.started"({ run }) {
+  "run.started"({ run, data }) {
+    if (data.branched) conversation.reload();
     setRunning(run);
   },
   "message.started"({ data, run }) {

@@ -70,6 +70,12 @@ def attachment_create(
     )
 
 
+def attachments_forget(ids: list[UUID]) -> None:
+    """Remove the bytes of attachments whose rows are gone."""
+    for id in ids:
+        attachment_path(id).unlink(missing_ok=True)
+
+
 def attachment_from_text(user: User, *, name: str, text: str, session_id: UUID) -> Attachment:
     """Keep a large result whole."""
     return attachment_create(

@@ -15,7 +15,7 @@ from hermes_site.lib.statements import one, prepared
 from hermes_site.lib.text import clean
 from memory.choices import Mode
 from memory.models import Session
-from memory.services.attachment import attachment_path
+from memory.services.attachment import attachments_forget
 
 MAX_TAGS = 20
 
@@ -73,9 +73,9 @@ def session_delete(session: Session, *, via: str) -> None:
     """Delete a session with all that hangs on it. The caller has ended its runs."""
     with transaction.atomic():
         audit_record("session.deleted", actor=session.user, target=session.pk, via=via)
-        files = [attachment_path(id) for id in session.files.values_list("pk", flat=True)]
+        files = list(session.files.values_list("pk", flat=True))
         session.delete()
-        transaction.on_commit(lambda: [path.unlink(missing_ok=True) for path in files])
+        transaction.on_commit(lambda: attachments_forget(files))
 
 
 _TAKE_POSITION = """

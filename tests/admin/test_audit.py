@@ -57,11 +57,11 @@ def test_rows_cannot_be_changed_or_deleted_by_sql(statement: str, trail: list[Au
     assert audit_verify() is None
 
 
-@pytest.mark.parametrize("page", ["change", "delete"])
+@pytest.mark.parametrize("view", ["change", "delete"])
 def test_rows_cannot_be_changed_or_deleted_here(
-    page: str, root: Client, trail: list[AuditEntry]
+    view: str, root: Client, trail: list[AuditEntry]
 ) -> None:
-    url = reverse(f"admin:accounts_auditentry_{page}", args=[trail[0].pk])
+    url = reverse(f"admin:accounts_auditentry_{view}", args=[trail[0].pk])
     assert root.post(url, {"actor": "mallory", "post": "yes"}).status_code == 403
     assert root.get(reverse("admin:accounts_auditentry_add")).status_code == 403
     chosen = {"action": "delete_selected", "_selected_action": [trail[0].pk], "post": "yes"}

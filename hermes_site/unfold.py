@@ -29,6 +29,13 @@ def superuser(request: HttpRequest) -> bool:
     return bool(getattr(request.user, "is_superuser", False))
 
 
+def _on_rules(request: HttpRequest) -> bool:
+    """On the pages of the rules; the explanation, below the same address, has its own item."""
+    rules = str(reverse_lazy("admin:tools_toolrule_changelist"))
+    explanation = str(reverse_lazy("admin:tools_explain"))
+    return request.path.startswith(rules) and request.path != explanation
+
+
 def _static(path: str) -> Any:
     """A callable that gives the address of a static file, when it is asked for."""
 
@@ -67,7 +74,7 @@ _ABOVE: list[dict[str, Any]] = [
         "separator": True,
         "items": [
             _list(_("Matrix"), "grid_on", "tools_matrixcell", **_POLICY),
-            _list(_("Tool rules"), "rule", "tools_toolrule", **_POLICY),
+            _list(_("Tool rules"), "rule", "tools_toolrule", active=_on_rules, **_POLICY),
             _list(_("Tools"), "toggle_on", "tools_toolswitch", **_POLICY),
             _list(_("Limits"), "speed", "accounts_limitrule", **_POLICY),
             _item(_("Why (not)?"), "help", "tools_explain", **_POLICY),

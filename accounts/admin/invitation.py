@@ -34,7 +34,7 @@ class InvitationAdmin(PortalAdmin):
     list_filter = ("level", "created_at", "accepted_at")
     search_fields = ("email",)
     list_select_related = ("invited_by",)
-    filter_horizontal = ("groups",)
+    autocomplete_fields = ("groups",)
     fields = ("email", "level", "groups")
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:

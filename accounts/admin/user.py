@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 from django.contrib import admin, messages
@@ -21,10 +22,10 @@ from accounts.admin.base import PortalAdmin
 from accounts.admin.changes import form_changes
 from accounts.admin.user_forms import UserAddForm, UserForm
 from accounts.admin.words import LEVEL_COLOURS
-from accounts.choices import LEVEL_ORDER, Level
+from accounts.choices import LEVEL_ORDER, Level, LimitAction
 from accounts.models import User
 from accounts.selectors.level import level_of
-from accounts.selectors.limit import limits_left
+from accounts.selectors.limit import Window, limits_left
 from accounts.services import user_create, user_set_active, user_set_level
 
 
@@ -43,13 +44,14 @@ class UserAdmin(DjangoUserAdmin, PortalAdmin):
     list_filter = ("level", "is_active", "is_staff", "is_superuser", "groups")
     search_fields = ("email", "name")
     ordering = ("email",)
-    filter_horizontal = ("groups",)
-    readonly_fields = ("email", "effective_level", "what_is_left", "last_login", "date_joined")
+    filter_horizontal = ()
+    autocomplete_fields = ("groups",)
+    readonly_fields = ("email", "holds_now", "what_is_left", "last_login", "date_joined")
     actions = ("disable", "enable")
     actions_detail = ("set_password", "explain")
     fieldsets = (
         (None, {"fields": ("email", "name", "language", "timezone")}),
-        (_("Access"), {"fields": ("level", "effective_level", "groups", "is_active")}),
+        (_("Access"), {"fields": ("level", "holds_now", "groups", "is_active")}),
         (_("Administration"), {"fields": ("is_staff", "is_superuser")}),
         (_("Limits"), {"fields": ("what_is_left",)}),
         (_("Dates"), {"fields": ("last_login", "date_joined")}),
@@ -165,10 +167,22 @@ class UserAdmin(DjangoUserAdmin, PortalAdmin):
         source = _("group") if known else _("default")
         return level, f"{Level(level).label} ({source})"
 
+    @display(description=_("level that holds"))
+    def holds_now(self, user: Any) -> str:
+        return self.effective_level(user)[1]
+
     @display(description=_("groups"))
     def group_names(self, user: Any) -> str:
         return ", ".join(sorted(group.name for group in user.groups.all())) or "–"
 
     @display(description=_("what is left"))
     def what_is_left(self, user: Any) -> SafeString:
-        return render_to_string("admin/portal/limits_left.html", {"limits": limits_left(user)})
+        limits = [
+            {
+                **left,
+                "what": LimitAction(left["action"]).label,
+                "per": Window(Decimal(0), left["seconds"]).words,
+            }
+            for left in limits_left(user)
+        ]
+        return render_to_string("admin/portal/limits_left.html", {"limits": limits})

@@ -83,8 +83,7 @@ def _web(options: Options) -> list[str]:
         )
         address = ["--host", options.host, "--port", str(options.port)]
         return [sys.executable, "-m", "uvicorn", *flags.split(), *address, app]
-    address = ["-b", options.host, "-p", str(options.port)]
-    return [sys.executable, "-m", "daphne", "-v", "0", "--no-server-name", *address, app]
+    return [sys.executable, "-m", "hermes_site.services.web", options.host, str(options.port)]
 
 
 def _worker(queue: str, pool: str, size: int) -> Callable[[Options], list[str]]:

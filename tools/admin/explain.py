@@ -79,7 +79,6 @@ def explain_view(model_admin: Any, request: HttpRequest) -> HttpResponse:
     context = {
         **model_admin.admin_site.each_context(request),
         "title": _("Why can this user (not) use this tool?"),
-        "opts": model_admin.opts,
         "form": form,
         "found": _explained(form.cleaned_data) if form.is_bound and form.is_valid() else None,
     }

@@ -43,7 +43,6 @@ class PortalAdmin(ModelAdmin):
     # A search for an id looks here.
     id_fields: tuple[str, ...] = ("pk",)
     list_per_page = 50
-    list_filter_submit = True
     show_facets = ModelAdmin.show_facets.NEVER
 
     def has_module_permission(self, request: HttpRequest) -> bool:

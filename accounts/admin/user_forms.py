@@ -15,13 +15,18 @@ from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminSelectWidget
 from accounts.models import User
 
 _ZONES = sorted(available_timezones())
+HELP = {
+    "groups": "",
+    "is_staff": _("Sees these pages."),
+    "is_superuser": _("Changes people and the policy."),
+}
 
 
 class UserAddForm(forms.ModelForm):
     """Without a password the person comes in by a reset link or single sign-on."""
 
     password = forms.CharField(
-        label=_("password"),
+        label=_("Password"),
         required=False,
         strip=False,
         widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"}),
@@ -31,6 +36,7 @@ class UserAddForm(forms.ModelForm):
     class Meta:
         model = User
         fields = ("email", "name", "level", "is_superuser", "groups")
+        help_texts = HELP
 
     def clean_email(self) -> str:
         email = str(self.cleaned_data["email"]).strip().lower()
@@ -61,6 +67,7 @@ class UserForm(forms.ModelForm):
             "name", "language", "timezone", "level", "groups", "is_active", "is_staff",
             "is_superuser",
         )  # fmt: skip
+        help_texts = HELP
         widgets = {
             "language": UnfoldAdminSelectWidget(choices=[("", _("The browser's"))]),
             "timezone": UnfoldAdminSelectWidget(choices=[(zone, zone) for zone in _ZONES]),

@@ -32,4 +32,4 @@ def row_link(view: str, id: Any, words: str = "") -> SafeString | str:
 
 def short(id: Any) -> str:
     """The end of an id: enough to tell two rows apart by eye."""
-    return f"…{str(id)[-12:]}"
+    return str(id)[-12:]

@@ -26,7 +26,7 @@ class RuleForm(forms.ModelForm):
     """A rule as ``tools.services.rule`` would take it."""
 
     tool = forms.CharField(
-        label=_("tool"),
+        label=_("Tool"),
         max_length=128,
         help_text=_("A name, or a pattern with *."),
         validators=[RegexValidator(r"^[a-zA-Z0-9_*-]+\Z", _("Use letters, digits, _, - and *."))],
@@ -72,6 +72,11 @@ class ToolRuleAdmin(PolicyAdmin):
         if "tool" in form.base_fields:
             form.base_fields["tool"].widget = UnfoldAdminTextInputWidget()
         return form
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """A new rule asks, unless something else is chosen: the list of outcomes starts with the
+        one that opens."""
+        return {"outcome": Outcome.CONFIRM, **super().get_changeform_initial_data(request)}
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)

@@ -5,10 +5,35 @@ Alice owns things, Bob is a colleague, Carol a stranger who must see nothing.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test import TransactionTestCase
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _flush_may_empty_the_audit_trail() -> Iterator[None]:
+    """Tests with real transactions end by emptying every table, also the append-only one."""
+    triggers = import_module("accounts.migrations.0002_append_only_audit")
+    flush = TransactionTestCase._fixture_teardown
+
+    def teardown(case: TransactionTestCase) -> None:
+        sqlite = connection.vendor == "sqlite"
+        with connection.cursor() as cursor:
+            for statement in triggers.DROP["sqlite"] if sqlite else ():
+                cursor.execute(statement)
+        flush(case)
+        with connection.cursor() as cursor:
+            for statement in triggers.SQLITE if sqlite else ():
+                cursor.execute(statement)
+
+    TransactionTestCase._fixture_teardown = teardown  # type: ignore[method-assign]
+    yield
+    TransactionTestCase._fixture_teardown = flush  # type: ignore[method-assign]
 
 
 @pytest.fixture(autouse=True)

@@ -73,7 +73,8 @@ export class Conversation {
       return;
     }
     const own = fresh.dataset.client;
-    const old = this.find(id) ?? (own && this.box.querySelector(`[data-client="${own}"]`));
+    const sent = own ? this.box.querySelector(`[data-client="${own}"]`) : null;
+    const old = this.find(id) ?? sent;
     this.keepPlace(() => {
       if (old) keepOpen(old, fresh);
       old?.remove();

@@ -152,9 +152,7 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
 # --- Redis: a hint, never the truth -------------------------------------------------------
 
 REDIS_URL = env.text("REDIS_URL") or embedded_url(HERMES_HOME)
-CACHES = {
-    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
-}
+CACHES = {"default": {"BACKEND": "hermes_site.lib.cache.TolerantRedisCache", "LOCATION": REDIS_URL}}
 
 CELERY_BROKER_URL = broker_url(REDIS_URL)
 CELERY_TASK_SERIALIZER = "json"

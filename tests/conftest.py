@@ -22,14 +22,13 @@ def _flush_may_empty_the_audit_trail() -> Iterator[None]:
     flush = TransactionTestCase._fixture_teardown
 
     def teardown(case: TransactionTestCase) -> None:
-        sqlite = connection.vendor == "sqlite"
-        with connection.cursor() as cursor:
-            for statement in triggers.DROP["sqlite"] if sqlite else ():
-                cursor.execute(statement)
-        flush(case)
-        with connection.cursor() as cursor:
-            for statement in triggers.SQLITE if sqlite else ():
-                cursor.execute(statement)
+        create = {"sqlite": triggers.SQLITE, "postgresql": triggers.POSTGRESQL}
+        for statements, after in ((triggers.DROP, flush), (create, None)):
+            with connection.cursor() as cursor:
+                for statement in statements[connection.vendor]:
+                    cursor.execute(statement)
+            if after:
+                after(case)
 
     TransactionTestCase._fixture_teardown = teardown  # type: ignore[method-assign]
     yield

@@ -6,6 +6,11 @@ SQLITE = [
     f"CREATE TRIGGER audit_no_{verb.lower()} BEFORE {verb} ON accounts_auditentry "
     "BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END"
     for verb in ("UPDATE", "DELETE")
+] + [
+    # INSERT OR REPLACE would change a row without an UPDATE.
+    "CREATE TRIGGER audit_no_replace BEFORE INSERT ON accounts_auditentry "
+    "WHEN EXISTS (SELECT 1 FROM accounts_auditentry WHERE id = NEW.id) "
+    "BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END",
 ]
 POSTGRESQL = [
     """
@@ -14,11 +19,18 @@ POSTGRESQL = [
     """,
     "CREATE TRIGGER audit_append_only BEFORE UPDATE OR DELETE ON accounts_auditentry "
     "FOR EACH ROW EXECUTE FUNCTION audit_append_only()",
+    "CREATE TRIGGER audit_no_truncate BEFORE TRUNCATE ON accounts_auditentry "
+    "FOR EACH STATEMENT EXECUTE FUNCTION audit_append_only()",
 ]
 DROP = {
-    "sqlite": ["DROP TRIGGER audit_no_update", "DROP TRIGGER audit_no_delete"],
+    "sqlite": [
+        "DROP TRIGGER audit_no_update",
+        "DROP TRIGGER audit_no_delete",
+        "DROP TRIGGER audit_no_replace",
+    ],
     "postgresql": [
         "DROP TRIGGER audit_append_only ON accounts_auditentry",
+        "DROP TRIGGER audit_no_truncate ON accounts_auditentry",
         "DROP FUNCTION audit_append_only()",
     ],
 }

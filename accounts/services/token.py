@@ -85,7 +85,8 @@ def token_authenticate(secret: str) -> tuple[User, ApiToken] | None:
 
 def token_revoke(user: User, id: object, *, actor: Any = None, via: str = "") -> None:
     """End one of the user's own tokens. Raises ``NotFound``."""
-    token = ApiToken.objects.for_user(user).fetch(id)
+    # Also a disabled user's, whose tokens would work again with the user.
+    token = ApiToken.objects.filter(user=user).fetch(id)
     with transaction.atomic():
         ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=clock.now())
         audit_record("token.revoked", actor=actor or user, target=token.pk, via=via)

@@ -74,7 +74,9 @@ def user_update(user: User, *, name: str, language: str, timezone: str) -> None:
     if timezone not in available_timezones():
         raise UserFacing(f"Time zone {timezone[:60]!r} is not known. Use one such as Europe/Paris.")
     user.name, user.language, user.timezone = clean(name)[:150].strip(), language, timezone
-    user.save(update_fields=["name", "language", "timezone"])
+    with transaction.atomic():
+        user.save(update_fields=["name", "language", "timezone"])
+        audit_record("user.profile", actor=user, target=user.email)
 
 
 def user_set_level(user: User, level: str, *, actor: Any) -> None:

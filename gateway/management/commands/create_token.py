@@ -32,6 +32,6 @@ class Command(PortalCommand):
             raise CommandError(f"{user.email} is disabled, so the token would not work.")
         scopes = [s for words in options["scopes"] for s in words.split(",") if s]
         _, secret = token_create(
-            user, name=options["name"], scopes=scopes, days=options["days"], via="command"
+            user, name=options["name"], scopes=scopes or None, days=options["days"], via="command"
         )
         self.stdout.write(secret)

@@ -124,6 +124,9 @@ class Watcher:
             additional_headers=self.person.headers,
             max_size=None,
             compression=None,
+            # A tab that is not looked at for a while still takes what comes.
+            max_queue=None,
+            ping_interval=None,
         )
 
     def reopen(self) -> None:

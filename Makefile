@@ -23,8 +23,9 @@ bench: $(VENV)/.installed-dev
 	@$(BIN)/python -m bench.streaming
 	@$(BIN)/python -m bench.recovery
 
+# Ten rounds of every crash test: 320 runs through random kills, 170 through fault points.
 bench-faults: $(VENV)/.installed-dev
-	@$(BIN)/python -m bench.recovery
+	@HERMES_TRIALS=10 $(BIN)/python -m pytest tests/stack/test_crashes.py
 
 docs: $(VENV)/.installed-dev
 	@$(BIN)/python manage.py spectacular --file docs/openapi.yaml

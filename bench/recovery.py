@@ -35,11 +35,12 @@ def trial(portal: Portal, person: Person, count: int, sign: int) -> tuple[list[f
     began = time.monotonic()
     portal.kill("turns", sign)
     waits, lost = [], 0
-    for tab, run in opened:
+    for tab, _ in opened:
         # At SIGTERM a stream may also end within the grace time.
         if tab.until(_restarted, timeout=60)["type"] == "message.started":
             tab.until("message.delta", timeout=60)
             waits.append(time.monotonic() - began)
+    for tab, run in opened:
         person.wait(run)
         lost += person.messages(tab.session)[-1]["text"] != WORDS
         tab.socket.close()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import math
+import re
 from typing import Any
 
 import orjson
@@ -14,6 +16,7 @@ from tools.declare import Tool
 
 # A call's arguments in bytes of JSON; larger content goes through files.
 MAX_BYTES = 512 * 1024
+_INTEGER = re.compile(r"-?[0-9]{1,18}")
 _TRUE, _FALSE = {"true", "yes", "1"}, {"false", "no", "0"}
 
 
@@ -22,14 +25,11 @@ def validate(tool: Tool, arguments: Any) -> dict[str, Any]:
     names what is wrong and gives the schema."""
     if not isinstance(arguments, dict):
         raise ModelRecoverable(f"{tool.name}: arguments must be a JSON object.")
-    arguments = clean_json(arguments)
-    if len(orjson.dumps(arguments)) > MAX_BYTES:
-        raise ModelRecoverable(f"{tool.name}: arguments are larger than {MAX_BYTES:,} bytes.")
     properties = tool.parameters["properties"]
-    mended = {
-        name: _mend(value, properties[name].get("type")) if name in properties else value
-        for name, value in arguments.items()
-    }
+    mended = _storable(tool, arguments)
+    for name in mended.keys() & properties.keys():
+        mended[name] = _mend(mended[name], properties[name].get("type"))
+    mended = _storable(tool, mended)
     problems = [
         f"{'.'.join(map(str, error.path)) or 'arguments'}: {error.message[:300]}"
         for error in Draft202012Validator(tool.parameters).iter_errors(mended)
@@ -38,6 +38,18 @@ def validate(tool: Tool, arguments: Any) -> dict[str, Any]:
         schema = orjson.dumps(tool.parameters).decode()
         raise ModelRecoverable(f"{tool.name}: {'; '.join(problems[:5])}. Schema: {schema}")
     return mended
+
+
+def _storable(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments as every database and the digest take them. Raises ``ModelRecoverable``."""
+    try:
+        written = orjson.dumps(clean_json(arguments))
+    except (TypeError, RecursionError) as error:
+        raise ModelRecoverable(f"{tool.name}: arguments cannot be kept: {error}.") from error
+    if len(written) > MAX_BYTES:
+        raise ModelRecoverable(f"{tool.name}: arguments are larger than {MAX_BYTES:,} bytes.")
+    kept: dict[str, Any] = orjson.loads(written)
+    return kept
 
 
 def digest(tool: str, arguments: dict[str, Any]) -> str:
@@ -50,11 +62,11 @@ def _mend(value: Any, wanted: str | None) -> Any:
     """``value`` in the wanted type where the meaning is certain, else as it is."""
     if isinstance(value, str):
         text = value.strip()
-        if wanted == "integer" and text.lstrip("-").isdecimal() and len(text) < 19:
+        if wanted == "integer" and _INTEGER.fullmatch(text):
             return int(text)
         if wanted == "number":
             try:
-                return float(text) if text.lower() not in ("nan", "inf", "-inf") else value
+                return float(text) if math.isfinite(float(text)) else value
             except ValueError:
                 return value
         if wanted == "boolean" and text.lower() in _TRUE | _FALSE:
@@ -64,8 +76,9 @@ def _mend(value: Any, wanted: str | None) -> Any:
                 return orjson.loads(text)
             except orjson.JSONDecodeError:
                 return value
+    # Beyond 2^53 a float no longer says which integer was meant.
     if wanted == "integer" and isinstance(value, float) and value.is_integer():
-        return int(value)
+        return int(value) if abs(value) < 2**53 else value
     if wanted == "string" and isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
     return value

@@ -8,7 +8,9 @@ what it returns is formatted, redacted, capped and saved.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
+import reprlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -81,7 +83,8 @@ def _invoke(execution: Execution) -> None:
     except TimedOut:
         execution.state = CallState.FAILED
         execution.value = f"{tool.name} was stopped after {tool.timeout:g} s."
-    except Exception as error:
+    except (Exception, SystemExit, asyncio.CancelledError) as error:
+        # The last two are no ``Exception``; a tool's ``exit()`` must not end the worker.
         log.exception("tool_raised tool=%s call=%s", tool.name, call.pk)
         execution.state = CallState.FAILED
         execution.value = f"{tool.name} failed: {type(error).__name__}: {error}"
@@ -97,12 +100,23 @@ def _format(execution: Execution) -> None:
         if not value["success"]:
             execution.state = CallState.FAILED
         value = value["result"]
-    if not isinstance(value, str):
-        value = orjson.dumps(value, default=str, option=orjson.OPT_INDENT_2).decode()
-    execution.result = str(clean_json(value))
+    execution.result = str(clean_json(value if isinstance(value, str) else _written(value)))
     if Approval.objects.filter(tool_call=execution.call, edited=True).exists():
         ran = orjson.dumps(execution.call.arguments).decode()
         execution.result = f"(The user changed the arguments to {ran})\n{execution.result}"
+
+
+def _written(value: Any) -> str:
+    """Any value as text: JSON where it can be that, else as Python shows it."""
+    try:
+        options = orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS
+        return orjson.dumps(clean_json(value), default=str, option=options).decode()
+    except (TypeError, RecursionError):
+        pass  # numbers beyond 64 bits, mostly
+    try:
+        return json.dumps(value, default=reprlib.repr, indent=2, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        return reprlib.repr(value)
 
 
 def _redact(execution: Execution) -> None:
@@ -113,13 +127,17 @@ def _cap(execution: Execution) -> None:
     text = execution.result
     if len(text) <= RESULT_CAP:
         return
-    call = execution.call
-    execution.attachment = attachment_from_text(
-        call.user, name=f"{call.name}.txt", text=text, session_id=call.session_id
-    )
-    cut = len(text) - _HEAD - _TAIL
-    note = f"\n\n[… {cut:,} characters left out; the whole is kept as file {{}} …]\n\n"
-    execution.result = text[:_HEAD] + note.format(execution.attachment.pk) + text[-_TAIL:]
+    call, cut = execution.call, len(text) - _HEAD - _TAIL
+    try:
+        execution.attachment = attachment_from_text(
+            call.user, name=f"{call.name}.txt", text=text, session_id=call.session_id
+        )
+        kept = f"the whole is kept as file {execution.attachment.pk}"
+    except (PortalError, OSError) as error:
+        log.warning("result_not_kept call=%s error=%s", call.pk, error)
+        kept = "the whole could not be kept"
+    note = f"\n\n[… {cut:,} characters left out; {kept} …]\n\n"
+    execution.result = text[:_HEAD] + note + text[-_TAIL:]
 
 
 STEPS: tuple[Callable[[Execution], None], ...] = (_invoke, _format, _redact, _cap)

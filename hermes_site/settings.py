@@ -167,6 +167,9 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "global_keyprefix": "hermes:celery:",
+    # With early ack a message needs no copy in Redis while it is handed over: the sweeper sends
+    # what is lost with a worker. Saves four commands in two round trips a message.
+    "ack_emulation": False,
     "socket_keepalive": True,
     "health_check_interval": 10,
     # A broker that is down must cost a request little; the sweeper sends the wake-up later.

@@ -35,12 +35,18 @@ class AnthropicProvider(SdkProvider):
             request.max_output or (profile.max_output if profile else None) or _MAX_OUTPUT
         )
         if request.temperature is not None:
-            # Not every release of the SDK names it.
-            body["extra_body"] = {"temperature": request.temperature}
+            body["temperature"] = request.temperature
         return body
 
     def post(self, client: Any, body: dict[str, Any]) -> Any:
-        return client.messages.with_streaming_response.create(**body)
+        # As ``extra_body`` the history is sent as it is; the SDK would walk through all of it.
+        return client.messages.with_streaming_response.create(
+            model=body["model"],
+            max_tokens=body["max_tokens"],
+            messages=(),
+            stream=True,
+            extra_body=body,
+        )
 
     def begin(self) -> MessagesAnswer:
         return MessagesAnswer(self.account)

@@ -33,7 +33,10 @@ class OpenAIProvider(SdkProvider):
         return body | {"stream": True, "stream_options": {"include_usage": True}}
 
     def post(self, client: Any, body: dict[str, Any]) -> Any:
-        return client.chat.completions.with_streaming_response.create(**body)
+        # As ``extra_body`` the history is sent as it is; the SDK would walk through all of it.
+        return client.chat.completions.with_streaming_response.create(
+            model=body["model"], messages=(), stream=True, extra_body=body
+        )
 
     def begin(self) -> ChatAnswer:
         return ChatAnswer(self.account)

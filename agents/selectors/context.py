@@ -12,6 +12,7 @@ from agents.models import Run
 from agents.providers.base import ChatMessage, ModelRequest, ToolCallPart, ToolResultPart
 from agents.registry import ENGINES
 from hermes_site.lib.errors import ConfigError
+from hermes_site.lib.select import Select
 from memory.choices import MessageState, Role
 from memory.models import Message
 from tools.choices import OPEN, CallState
@@ -54,19 +55,22 @@ def engine_of(run: Run) -> Engine:
     return engine
 
 
+_newest = Select(
+    lambda session_id: Message.objects.filter(
+        session_id=session_id,
+        active=True,
+        placed=True,
+        state__in=[MessageState.COMPLETED, MessageState.INTERRUPTED],
+    ).order_by("-position")[:MAX_MESSAGES]
+)
+
+
 def history(run: Run) -> list[ChatMessage]:
     """The active branch up to the run, oldest first; every call stands with its result."""
-    rows = list(
-        Message.objects.filter(
-            session_id=run.session_id,
-            active=True,
-            placed=True,
-            state__in=[MessageState.COMPLETED, MessageState.INTERRUPTED],
-        ).order_by("-position")[:MAX_MESSAGES]
-    )[::-1]
+    rows = _newest(run.session_id)[::-1]
     calls: dict[object, list[ToolCall]] = {}
     answers = [row.pk for row in rows if row.role == Role.ASSISTANT]
-    for call in ToolCall.objects.filter(message__in=answers).order_by("index"):
+    for call in ToolCall.objects.filter(message__in=answers).order_by("index") if answers else ():
         calls.setdefault(call.message_id, []).append(call)
     messages = [_message(row, calls.get(row.pk, [])) for row in rows]
     return [m for m in messages if m.content or m.calls]

@@ -26,6 +26,7 @@ from hermes_site.lib.errors import PortalError
 from hermes_site.lib.faults import fault
 from hermes_site.lib.ids import new_id
 from hermes_site.lib.redis import STREAM_TTL, client, fence_key, partial_key
+from hermes_site.lib.select import Select
 from hermes_site.lib.statements import prepared
 from hermes_site.lib.statements import run as execute
 from hermes_site.lib.wake import wake
@@ -102,6 +103,9 @@ WHERE id = %s AND due_at <= %s
 """
 
 
+_run = Select(lambda id: Run.objects.select_related("user", "session", "message").filter(pk=id))
+
+
 def _take(id: UUID, owner: str) -> Lease | None:
     now = clock.now()
     until = now + timedelta(seconds=settings.HERMES_LEASE)
@@ -113,7 +117,7 @@ def _take(id: UUID, owner: str) -> Lease | None:
         return None  # two runs of one session at once: the other was first
     if not taken:
         return None
-    run = Run.objects.select_related("user", "session", "message").get(pk=id)
+    (run,) = _run(id)
     if not run.user.is_active:
         _refuse_disabled(run)
         return None

@@ -32,6 +32,11 @@ log = logging.getLogger(__name__)
 # Seconds that one pipeline may take.
 TIMEOUT = 5
 
+# From so many events a second on, events gather for so many seconds before they are sent: each
+# pipeline wakes this process, Redis and the web processes once, which by then is most of the cost.
+_BUSY = 2000
+_WINDOW = 0.003
+
 # The live tail that one session may hold, in events.
 MAX_TAIL = 3000
 
@@ -132,10 +137,10 @@ def _sha(connection: redis.Redis) -> str:
 
 
 class LoopPublisher:
-    """Sends a process's events from its event loop, in order, without a fixed window.
+    """Sends a process's events from its event loop, in order.
 
     While one pipeline is in flight the next one fills, and neighbouring deltas of an answer
-    merge: that is all the coalescing there is. With Redis away events wait here, merged.
+    merge; only a busy process waits a moment longer. With Redis away events wait here, merged.
     ``on_numbered`` gets ``{row: seq}`` of the durable events of each batch.
     """
 
@@ -147,6 +152,7 @@ class LoopPublisher:
         self._wire: Wire | None = None
         self._sha = ""
         self._on_numbered = on_numbered
+        self._busy, self._counted, self._since = False, 0, 0.0
         self._task = asyncio.create_task(self._run(), name="publisher")
 
     def send(self, items: Iterable[Outgoing]) -> None:
@@ -177,6 +183,7 @@ class LoopPublisher:
             await self._more.wait()
             self._more.clear()
             batch, self._waiting = self._waiting, []
+            self._count(len(batch))
             delay = 0.1
             while batch:
                 try:
@@ -190,6 +197,16 @@ class LoopPublisher:
                     delay = min(delay * 2, 2.0)
             if not self._waiting:
                 self._idle.set()
+            if self._busy:
+                await asyncio.sleep(_WINDOW)
+
+    def _count(self, events: int) -> None:
+        """Keep in mind how many events a second there are, a tenth of a second at a time."""
+        now = asyncio.get_running_loop().time()
+        self._counted += events
+        if (span := now - self._since) >= 0.1:
+            self._busy = self._counted / span > _BUSY
+            self._counted, self._since = 0, now
 
     async def _send(self, batch: list[Outgoing]) -> None:
         wire = await self._ready()

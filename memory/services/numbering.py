@@ -12,7 +12,7 @@ import logging
 import os
 import threading
 
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, connection, transaction
 
 from memory.models import SessionEvent
 
@@ -23,10 +23,11 @@ WINDOW = 0.25
 
 
 def events_number(numbers: dict[int, int]) -> None:
-    """Write ``{row: seq}`` in one statement."""
-    SessionEvent.objects.bulk_update(
-        [SessionEvent(pk=row, seq=seq) for row, seq in numbers.items()], ["seq"], batch_size=200
-    )
+    """Write ``{row: seq}`` in one transaction."""
+    table = connection.ops.quote_name(SessionEvent._meta.db_table)
+    pairs = [(seq, row) for row, seq in numbers.items()]
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.executemany(f"UPDATE {table} SET seq = %s WHERE id = %s", pairs)  # noqa: S608
 
 
 class Numbers:

@@ -80,7 +80,8 @@ class _Publishing(Listener):
     def started(self, attempt: int) -> None:
         self._live = LiveText(self._run.answer_id, self._fence)
         count = self._first + attempt - 1
-        self._send(events.MessageStarted(message=self._message, attempt=count))
+        started = events.MessageStarted(message=self._message, attempt=count)
+        self._send(started, self._live, begins=True)
 
     def text(self, text: str) -> None:
         live = self._live
@@ -98,8 +99,10 @@ class _Publishing(Listener):
         message = f"{error.message} Trying again in {wait:.0f} s."
         self._send(events.Trouble(code=error.code, message=message))
 
-    def _send(self, event: events.Event, live: LiveText | None = None) -> None:
-        run = self._run
+    def _send(
+        self, event: events.Event, live: LiveText | None = None, *, begins: bool = False
+    ) -> None:
+        run, data = self._run, event.data()
         self._host.publisher.send(
-            [Outgoing(run.session_id, run.pk, event.type, event.data(), live=live)]
+            [Outgoing(run.session_id, run.pk, event.type, data, live=live, begins=begins)]
         )

@@ -135,7 +135,10 @@ def main() -> None:
         script("fake_llm.py", "--port", str(model), port=model),
         script("proxy.py", str(proxy), upstream, port=proxy),
         Portal(
-            OPENAI_BASE_URL=f"{upstream}/v1", HERMES_MODEL="fake", HERMES_SERVER=options.server
+            OPENAI_BASE_URL=f"{upstream}/v1",
+            HERMES_MODEL="fake",
+            HERMES_SERVER=options.server,
+            HERMES_FAULTS="",
         ) as portal,
     ):
         portal.manage("limit", "everyone", "message", "100000/m")

@@ -13,6 +13,7 @@ from agents.services import message_send, run_cancel, run_steer
 from gateway.api.permissions import holds
 from hermes_site.lib.errors import Conflict, Denied, UserFacing
 from memory.models import Session
+from memory.selectors.session import session_of
 from tools.services import approval_decide
 
 VIA = "websocket"
@@ -90,7 +91,7 @@ def act(user: User, token: ApiToken | None, session_id: object, frame: Any) -> d
     action, scope = found
     if not holds(token, scope):
         raise Denied(f"This token lacks the scope {scope!r}.", code="scope")
-    session = Session.objects.for_user(user).fetch(session_id)
+    session = session_of(user, session_id)
     data = frame.get("data")
     return action(user, session, data if isinstance(data, dict) else frame)
 

@@ -16,7 +16,7 @@ from dotenv import load_dotenv
 
 from hermes_site import unfold
 from hermes_site.lib import env
-from hermes_site.services.valkey import broker_url, embedded_url
+from hermes_site.services.valkey import broker_url, celery_url, embedded_url
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 load_dotenv(env.text("HERMES_ENV_FILE") or BASE_DIR / ".env")
@@ -154,7 +154,9 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
 REDIS_URL = env.text("REDIS_URL") or embedded_url(HERMES_HOME)
 CACHES = {"default": {"BACKEND": "hermes_site.lib.cache.TolerantRedisCache", "LOCATION": REDIS_URL}}
 
-CELERY_BROKER_URL = broker_url(REDIS_URL)
+BROKER_URL = broker_url(REDIS_URL)
+BROKER_PREFIX = "hermes:celery:"
+CELERY_BROKER_URL = celery_url(BROKER_URL)
 CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_IGNORE_RESULT = True
@@ -166,7 +168,7 @@ CELERY_BROKER_POOL_LIMIT = 4
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 CELERY_BROKER_TRANSPORT_OPTIONS = {
-    "global_keyprefix": "hermes:celery:",
+    "global_keyprefix": BROKER_PREFIX,
     # With early ack a message needs no copy in Redis while it is handed over: the sweeper sends
     # what is lost with a worker. Saves four commands in two round trips a message.
     "ack_emulation": False,

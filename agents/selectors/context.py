@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 import orjson
+from django.db.models import QuerySet
 
 from agents.accounts import ModelChoice, choose
 from agents.engines.base import Engine
@@ -55,22 +57,30 @@ def engine_of(run: Run) -> Engine:
     return engine
 
 
-_newest = Select(
-    lambda session_id: Message.objects.filter(
+def _shown(session_id: UUID) -> QuerySet[Message]:
+    """The active branch, newest first."""
+    return Message.objects.filter(
         session_id=session_id,
         active=True,
         placed=True,
         state__in=[MessageState.COMPLETED, MessageState.INTERRUPTED],
     ).order_by("-position")[:MAX_MESSAGES]
+
+
+_newest = Select(_shown)
+_calls = Select(
+    lambda session_id: ToolCall.objects.filter(
+        message__in=_shown(session_id).values("pk")
+    ).order_by("index")
 )
 
 
 def history(run: Run) -> list[ChatMessage]:
     """The active branch up to the run, oldest first; every call stands with its result."""
     rows = _newest(run.session_id)[::-1]
+    answered = any(row.role == Role.ASSISTANT for row in rows)
     calls: dict[object, list[ToolCall]] = {}
-    answers = [row.pk for row in rows if row.role == Role.ASSISTANT]
-    for call in ToolCall.objects.filter(message__in=answers).order_by("index") if answers else ():
+    for call in _calls(run.session_id) if answered else ():
         calls.setdefault(call.message_id, []).append(call)
     messages = [_message(row, calls.get(row.pk, [])) for row in rows]
     return [m for m in messages if m.content or m.calls]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
@@ -10,7 +9,6 @@ from uuid import UUID
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import F
-from redis.exceptions import RedisError
 
 from accounts.choices import LimitAction
 from accounts.services import limit_take
@@ -25,7 +23,6 @@ from hermes_site.lib import clock, events
 from hermes_site.lib.errors import PortalError
 from hermes_site.lib.faults import fault
 from hermes_site.lib.ids import new_id
-from hermes_site.lib.redis import STREAM_TTL, client, fence_key, partial_key
 from hermes_site.lib.select import Select
 from hermes_site.lib.statements import prepared
 from hermes_site.lib.statements import run as execute
@@ -34,8 +31,6 @@ from memory.models import Message
 from memory.services import emit, message_place
 from tools.models import ToolCall
 from tools.services.request import AskedCall
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -67,7 +62,6 @@ def run_begin(id: UUID, owner: str) -> Work | None:
     if lease is None:
         return None
     fault("lease_taken")
-    _mark_fence(lease)
     run = lease.run
     if asked := direct_call(run.message.text):
         return Work(lease, None, None, TurnState(run.step), direct=_direct(run, asked))
@@ -111,18 +105,19 @@ def _take(id: UUID, owner: str) -> Lease | None:
     until = now + timedelta(seconds=settings.HERMES_LEASE)
     put = prepared(Run, id=id, lease_until=until, due_at=now)
     moment = put["due_at"]
+    values = [put["lease_until"], owner, moment, put["id"], moment, moment]
     try:
-        taken = execute(_TAKE, [put["lease_until"], owner, moment, put["id"], moment, moment])
+        with transaction.atomic():
+            if not execute(_TAKE, values):
+                return None
+            (run,) = _run(id)
+            if not run.user.is_active:
+                _refuse_disabled(run)
+                return None
+            if not run.message.placed:
+                _first_turn(run)
     except IntegrityError:
         return None  # two runs of one session at once: the other was first
-    if not taken:
-        return None
-    (run,) = _run(id)
-    if not run.user.is_active:
-        _refuse_disabled(run)
-        return None
-    if not run.message.placed:
-        _first_turn(run)
     return Lease(run, run.fence, run.attempts)
 
 
@@ -134,28 +129,14 @@ def _first_turn(run: Run) -> None:
         branched=run.message.branched,
     )
     run.message.session = run.session
-    with transaction.atomic():
-        message_place(run.message)
-        emit(run.session_id, run.pk, started)
+    message_place(run.message)
+    emit(run.session_id, run.pk, started)
 
 
 def _refuse_disabled(run: Run) -> None:
     run.state, run.finished_at, run.lease_until = RunState.CANCELLED, clock.now(), None
-    with transaction.atomic():
-        run.save(update_fields=["state", "finished_at", "lease_until"])
-        emit(run.session_id, run.pk, events.RunCancelled())
-
-
-def _mark_fence(lease: Lease) -> None:
-    """From here on an older worker's deltas are refused, and the answer's text begins anew."""
-    run = lease.run
-    try:
-        pipe = client().pipeline(transaction=False)
-        pipe.set(fence_key(run.session_id, run.pk), lease.fence, ex=STREAM_TTL)
-        pipe.delete(partial_key(run.session_id, run.answer_id))
-        pipe.execute()
-    except RedisError as error:
-        log.warning("fence_not_marked run=%s error=%s", run.pk, error)
+    run.save(update_fields=["state", "finished_at", "lease_until"])
+    emit(run.session_id, run.pk, events.RunCancelled())
 
 
 def _recent_calls(run: Run) -> tuple[str, ...]:

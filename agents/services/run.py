@@ -19,7 +19,7 @@ from hermes_site.lib import clock, events
 from hermes_site.lib.errors import Conflict, UserFacing
 from hermes_site.lib.faults import fault
 from hermes_site.lib.ids import new_id
-from hermes_site.lib.statements import Insert
+from hermes_site.lib.statements import Insert, one, prepared
 from hermes_site.lib.wake import wake_on_commit
 from memory.choices import Mode
 from memory.models import Message, Session
@@ -56,7 +56,7 @@ def message_send(
     fields = _run_fields(session, engine, model, mode)
     options = options or {}
     files = files_place(user, options.get("files") or [])
-    queued = Run.objects.filter(session=session, state=RunState.QUEUED).count()
+    queued = _queued(session)
     if queued >= MAX_QUEUED:
         raise Conflict(f"{queued} messages wait in this session already.", code="queue_full")
     message_limit(user)
@@ -89,6 +89,14 @@ def message_send(
         return known
     fault("message_committed")
     return message, run
+
+
+_QUEUED = "SELECT COUNT(*) FROM agents_run WHERE session_id = %s AND state = 'queued'"
+
+
+def _queued(session: Session) -> int:
+    (count,) = one(_QUEUED, prepared(Run, session=session.pk).values()) or (0,)
+    return int(count)
 
 
 def _answered_at_once(run: Run, text: str) -> bool:

@@ -16,6 +16,7 @@ from hermes_site.lib import clock, events
 from hermes_site.lib.errors import Interrupted
 from hermes_site.lib.faults import fault
 from hermes_site.lib.ids import new_id
+from hermes_site.lib.select import Select
 from hermes_site.lib.statements import prepared
 from hermes_site.lib.statements import run as execute
 from hermes_site.lib.text import clean
@@ -119,15 +120,22 @@ def _finished(run: Run, *told: events.Event) -> None:
     transaction.on_commit(lambda: run_finished.send(sender=Run, run_id=run.pk))
 
 
+_waiting = Select(
+    lambda session_id: (
+        Run.objects.filter(session_id=session_id, state=RunState.QUEUED)
+        .order_by("number")
+        .only("pk")[:1]
+    )
+)
+
+
 def wake_next(session_id: UUID) -> None:
     """Wake the first queued run of a session. It is looked for after the commit: a message that
     came before is found then, one that comes later wakes its own run."""
 
     def find() -> None:
-        waiting = Run.objects.filter(session_id=session_id, state=RunState.QUEUED)
-        following = waiting.order_by("number").values_list("pk", flat=True).first()
-        if following:
-            wake(TURN, following)
+        for following in _waiting(session_id):
+            wake(TURN, following.pk)
 
     transaction.on_commit(find)
 

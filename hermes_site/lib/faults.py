@@ -13,7 +13,7 @@ import signal
 import time
 from pathlib import Path
 
-_PATH = os.environ.get("HERMES_FAULTS")
+_PATH = os.environ.get("HERMES_FAULTS") or None
 
 
 class InjectedFault(RuntimeError):

@@ -40,13 +40,18 @@ _WINDOW = 0.003
 # The live tail that one session may hold, in events.
 MAX_TAIL = 3000
 
-# A stale worker's delta is refused by its fence. The text so far is kept beside the stream; a
-# length that does not fit (Redis lost it) answers 'resync', and the sender sets it whole.
+# A stale worker's delta is refused by the fence, which the event that begins an answer sets. The
+# text so far is kept beside the stream; a length that does not fit (Redis lost it) answers
+# 'resync', and the sender sets it whole.
 _SCRIPT = f"""
 local stream, fence, partial = KEYS[1], KEYS[2], KEYS[3]
 if ARGV[2] ~= '' then
   local newest = redis.call('GET', fence)
   if newest and tonumber(newest) > tonumber(ARGV[2]) then return {{'stale', ''}} end
+  if ARGV[6] == '1' then
+    redis.call('SET', fence, ARGV[2], 'EX', {STREAM_TTL})
+    redis.call('DEL', partial)
+  end
 end
 local kept = 'ok'
 if ARGV[3] ~= '' then
@@ -79,7 +84,8 @@ class LiveText:
 @dataclass
 class Outgoing:
     """An event on its way. ``row`` is its id in the outbox (None for deltas); a delta of an
-    answer carries its ``live`` text, so that neighbours can merge and Redis can be refilled."""
+    answer carries its ``live`` text, so that neighbours can merge and Redis can be refilled.
+    The event before the first delta ``begins`` it: from then on older workers are refused."""
 
     session_id: UUID
     run_id: UUID | None
@@ -88,11 +94,12 @@ class Outgoing:
     at: str = ""
     row: int | None = None
     live: LiveText | None = None
+    begins: bool = False
 
     def arguments(self) -> list[bytes | str | int]:
         """Keys and arguments of the script."""
         live, text = self.live, b""
-        if live:
+        if live and not self.begins:
             text = str(self.data["text"]).encode()
         return [
             stream_key(self.session_id),
@@ -103,6 +110,7 @@ class Outgoing:
             text,
             live.bytes if live else 0,
             "1" if self.row is not None else "0",
+            "1" if self.begins else "0",
         ]
 
 
@@ -212,7 +220,7 @@ class LoopPublisher:
         wire = await self._ready()
         commands, sent = [], []
         for item in batch:
-            live = item.live
+            live = None if item.begins else item.live
             # The delta's place is fixed now: merging may have made it longer since it was queued.
             if live:
                 item.data["offset"] = live.chars

@@ -21,13 +21,18 @@ STREAM_TTL = 3600
 
 def client() -> redis.Redis:
     """The blocking client of this process; made anew after a fork."""
-    return _client(os.getpid())
+    return _client(settings.REDIS_URL, os.getpid())
+
+
+def broker() -> redis.Redis:
+    """The same for the database of Celery's lists."""
+    return _client(settings.BROKER_URL, os.getpid())
 
 
 @cache
-def _client(pid: int) -> redis.Redis:
+def _client(url: str, pid: int) -> redis.Redis:
     return redis.Redis.from_url(
-        settings.REDIS_URL, socket_timeout=3, socket_connect_timeout=2, health_check_interval=15
+        url, socket_timeout=3, socket_connect_timeout=2, health_check_interval=15
     )
 
 

@@ -42,16 +42,24 @@ def embedded_url(home: Path) -> str:
 
 
 def broker_url(redis_url: str) -> str:
-    """``redis_url`` as Celery spells it.
+    """Where the broker's lists are.
 
-    Over a unix socket the broker gets database 1, so that clearing the cache never drops a
-    wake-up. Other URLs are returned as they are: a foreign server may have one database only.
+    Over a unix socket that is database 1, so that clearing the cache never drops a wake-up.
+    Other URLs are returned as they are: a foreign server may have one database only.
     """
     parts = urlsplit(redis_url)
     if parts.scheme != "unix":
         return redis_url
     database = int(parse_qs(parts.query).get("db", ["0"])[0]) + BROKER_DATABASE
-    return f"redis+socket://{parts.path}?virtual_host={database}"
+    return f"unix://{parts.path}?db={database}"
+
+
+def celery_url(broker_url: str) -> str:
+    """The broker's URL as Celery spells it."""
+    parts = urlsplit(broker_url)
+    if parts.scheme != "unix":
+        return broker_url
+    return f"redis+socket://{parts.path}?virtual_host={parse_qs(parts.query)['db'][0]}"
 
 
 def command(*, directory: Path, socket_file: Path | None = None, port: int = 0) -> list[str]:

@@ -75,7 +75,7 @@ def test_it_writes_nothing_to_disk(server: Path) -> None:
 
 def test_celery_reaches_it_in_a_database_that_clearing_the_cache_spares(server: Path) -> None:
     url = valkey.embedded_url(server)
-    with Connection(valkey.broker_url(url)) as connection:
+    with Connection(valkey.celery_url(valkey.broker_url(url))) as connection:
         with connection.SimpleQueue("wake") as queue:
             queue.put({"run": 1})
         redis.Redis.from_url(url).flushdb()
@@ -88,7 +88,9 @@ def test_celery_reaches_it_in_a_database_that_clearing_the_cache_spares(server: 
 def test_a_foreign_server_is_used_as_it_is_given() -> None:
     assert valkey.broker_url("redis://cache:6379/3") == "redis://cache:6379/3"
     assert valkey.broker_url("rediss://:pw@cache/0") == "rediss://:pw@cache/0"
-    assert valkey.broker_url("unix:///s.sock?db=2") == "redis+socket:///s.sock?virtual_host=3"
+    assert valkey.broker_url("unix:///s.sock?db=2") == "unix:///s.sock?db=3"
+    assert valkey.celery_url("unix:///s.sock?db=3") == "redis+socket:///s.sock?virtual_host=3"
+    assert valkey.celery_url("redis://cache:6379/3") == "redis://cache:6379/3"
 
 
 def test_a_folder_of_another_account_is_refused(

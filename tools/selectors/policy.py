@@ -63,7 +63,6 @@ def policy_rows(
         for rule in tables.rules
         if rule.scope == "everyone" or rule.user_id == user.pk or rule.group_id in groups
     ]
-    held = Grant.objects.for_user(user).filter(Q(session=None) | Q(session_id=session_id))
     return PolicyRows(
         level=level.level,
         level_source=level.source,
@@ -72,8 +71,13 @@ def policy_rows(
             Rule(r.scope, r.tool, r.outcome, r.argument, r.pattern, r.note) for r in concern
         ),
         off=tables.off,
-        grants=frozenset(held.values_list("tool", "digest") if grants else ()),
+        grants=_grants(user, session_id) if grants else frozenset(),
     )
+
+
+def _grants(user: User, session_id: UUID | None) -> frozenset[tuple[str, str]]:
+    held = Grant.objects.for_user(user).filter(Q(session=None) | Q(session_id=session_id))
+    return frozenset(held.values_list("tool", "digest"))
 
 
 def facts(user: User, tool: Tool, arguments: dict[str, Any]) -> CallFacts:

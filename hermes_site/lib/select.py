@@ -57,7 +57,8 @@ class _Plan:
         first, last = info["select_fields"][0], info["select_fields"][-1] + 1
         self._model, self._columns = info["model"], slice(first, last)
         self._names = [column[0].target.attname for column in select[self._columns]]
-        self._related = get_related_populators(info, select, connection.alias)
+        # The stubs are those of a later Django.
+        self._related = get_related_populators(info, select, connection.alias)  # type: ignore[call-arg]
         self._converters = compiler.get_converters([column[0] for column in select])
 
     def objects(self, rows: Iterable[tuple[Any, ...]]) -> list[Any]:

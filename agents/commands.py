@@ -20,7 +20,7 @@ from agents.models import Run
 from agents.registry import ENGINES
 from agents.services.cancel import run_cancel
 from agents.services.steer import run_steer
-from hermes_site.lib.errors import PortalError, UserFacing
+from hermes_site.lib.errors import Denied, PortalError, UserFacing
 from memory.models import Session
 from memory.services import session_update
 from tools.models import Approval
@@ -29,11 +29,12 @@ from tools.services import approval_decide
 
 @dataclass(frozen=True)
 class Here:
-    """Where a command was said."""
+    """Where a command was said, and whether it may decide there."""
 
     user: User
     session: Session
     surface: str
+    may_approve: bool = True
 
 
 Answer = Callable[[Here, str], str]
@@ -99,6 +100,8 @@ def _mode(here: Here, rest: str) -> str:
 
 def _decide(decision: str) -> Answer:
     def decide(here: Here, rest: str) -> str:
+        if not here.may_approve:
+            raise Denied("This token lacks the scope 'approve'.", code="scope")
         pending = Approval.objects.for_user(here.user).filter(session=here.session, decision=None)
         named = [a for a in pending if rest and str(a.pk).endswith(rest)]
         chosen = named or (list(pending) if not rest else [])

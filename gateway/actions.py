@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from accounts.choices import TokenScope
@@ -21,26 +22,36 @@ _SEND = ("engine", "model", "mode")
 _OPTIONS = {"skills": list, "explicitSkill": str, "files": list}
 
 
-def message_send_action(user: User, session: Session, data: dict[str, Any]) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Caller:
+    """Who acts, where, and with which token (None: a browser session)."""
+
+    user: User
+    session: Session
+    token: ApiToken | None
+
+
+def message_send_action(caller: Caller, data: dict[str, Any]) -> dict[str, Any]:
     options = {}
     for name, kind in _OPTIONS.items():
         if data.get(name) is not None:
             options[name] = _typed(data, name, kind)
     message, run = message_send(
-        user,
-        session,
+        caller.user,
+        caller.session,
         text=_typed(data, "text", str),
         surface=VIA,
         client_id=_typed(data, "client_id", str, "")[:100] or None,
         options=options,
+        may_approve=holds(caller.token, TokenScope.APPROVE),
         **{name: _typed(data, name, str, "") for name in _SEND},
     )
     return {"message": str(message.pk), "run": str(run.pk), "client_id": message.client_id}
 
 
-def approval_decide_action(user: User, session: Session, data: dict[str, Any]) -> dict[str, Any]:
+def approval_decide_action(caller: Caller, data: dict[str, Any]) -> dict[str, Any]:
     approval = approval_decide(
-        user,
+        caller.user,
         _typed(data, "id", str),
         decision=_typed(data, "decision", str),
         remember=_typed(data, "remember", str, "once"),
@@ -51,24 +62,24 @@ def approval_decide_action(user: User, session: Session, data: dict[str, Any]) -
     return {"id": str(approval.pk), "decision": approval.decision}
 
 
-def run_cancel_action(user: User, session: Session, data: dict[str, Any]) -> dict[str, Any]:
-    run = _run(user, session, data)
-    if not run_cancel(run, by=user, via=VIA):
+def run_cancel_action(caller: Caller, data: dict[str, Any]) -> dict[str, Any]:
+    run = _run(caller, data)
+    if not run_cancel(run, by=caller.user, via=VIA):
         raise Conflict(f"The run is {run.state}.", code="settled", extra={"state": run.state})
     return {"run": str(run.pk), "state": run.state}
 
 
-def run_steer_action(user: User, session: Session, data: dict[str, Any]) -> dict[str, Any]:
-    run = _run(user, session, data)
-    message = run_steer(user, run, _typed(data, "text", str), via=VIA)
+def run_steer_action(caller: Caller, data: dict[str, Any]) -> dict[str, Any]:
+    run = _run(caller, data)
+    message = run_steer(caller.user, run, _typed(data, "text", str), via=VIA)
     return {"run": str(run.pk), "message": str(message.pk)}
 
 
-def ping_action(user: User, session: Session, data: dict[str, Any]) -> dict[str, Any]:
+def ping_action(caller: Caller, data: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
-Action = Callable[[User, Session, dict[str, Any]], dict[str, Any]]
+Action = Callable[[Caller, dict[str, Any]], dict[str, Any]]
 # Each action with the scope that a token needs for it.
 ACTIONS: dict[str, tuple[Action, str]] = {
     "message.send": (message_send_action, TokenScope.CHAT),
@@ -93,12 +104,12 @@ def act(user: User, token: ApiToken | None, session_id: object, frame: Any) -> d
         raise Denied(f"This token lacks the scope {scope!r}.", code="scope")
     session = session_of(user, session_id)
     data = frame.get("data")
-    return action(user, session, data if isinstance(data, dict) else frame)
+    return action(Caller(user, session, token), data if isinstance(data, dict) else frame)
 
 
-def _run(user: User, session: Session, data: dict[str, Any]) -> Run:
+def _run(caller: Caller, data: dict[str, Any]) -> Run:
     """The run that ``run`` (or ``id``) names, or the session's open one when none is named."""
-    runs = Run.objects.for_user(user).filter(session=session)
+    runs = Run.objects.for_user(caller.user).filter(session=caller.session)
     id = data.get("run") or data.get("id")
     if id is None:
         open_run = runs.filter(state__in=OPEN).order_by("number").first()

@@ -13,6 +13,7 @@ from uuid import UUID
 from django.contrib.sessions.models import Session as BrowserSession
 from django.db import DatabaseError
 from django.db.models import Q
+from django.utils.crypto import constant_time_compare
 
 from accounts.models import ApiToken, User
 from hermes_site.lib import clock
@@ -27,11 +28,13 @@ ENDED = 4403
 
 @dataclass(eq=False)
 class Connection:
-    """One socket: by token, or by browser session."""
+    """One socket: by token, or by browser session. ``password`` is the login's proof that the
+    password is still the same: it ends the sockets of other browsers as it ends their logins."""
 
     user_id: UUID
     token_id: UUID | None
     session_key: str | None
+    password: str
     close: Callable[[int], Awaitable[None]]
 
 
@@ -72,7 +75,10 @@ def connections() -> Connections:
 
 def _allowed(checked: list[Connection]) -> set[Connection]:
     now = clock.now()
-    users = _pks(User.objects.filter(is_active=True, pk__in={c.user_id for c in checked}))
+    users = {
+        user.pk: user.get_session_auth_hash()
+        for user in User.objects.filter(is_active=True, pk__in={c.user_id for c in checked})
+    }
     tokens = _pks(
         ApiToken.objects.filter(
             Q(expires_at=None) | Q(expires_at__gt=now),
@@ -89,8 +95,13 @@ def _allowed(checked: list[Connection]) -> set[Connection]:
         c
         for c in checked
         if c.user_id in users
-        and (c.token_id in tokens if c.token_id else c.session_key in sessions)
+        and (c.token_id in tokens if c.token_id else _logged_in(c, users, sessions))
     }
+
+
+def _logged_in(connection: Connection, users: dict[UUID, str], sessions: set[Any]) -> bool:
+    same = constant_time_compare(connection.password, users[connection.user_id])
+    return same and connection.session_key in sessions
 
 
 def _pks(queryset: Any) -> set[Any]:

@@ -57,6 +57,7 @@ class SessionConsumer(AsyncWebsocketConsumer):
             user_id=user.pk,
             token_id=self.token.pk if self.token else None,
             session_key=self.scope.get("session_key"),
+            password=user.get_session_auth_hash(),
             close=self._end,
         )
         await connections().add(self._connection)

@@ -59,7 +59,9 @@ async def _stream(
         ended.set()
 
     key = request.session.session_key if token is None else None
-    connection = Connection(user.pk, token.pk if token else None, key, end)
+    connection = Connection(
+        user.pk, token.pk if token else None, key, user.get_session_auth_hash(), end
+    )
     await connections().add(connection)
     feed = Feed(user, session_id, after).events()
     ending = asyncio.ensure_future(ended.wait())

@@ -15,6 +15,7 @@ from django.urls import path, re_path  # noqa: E402
 from gateway.consumer import NoSuchSocket, SessionConsumer  # noqa: E402
 from gateway.lifespan import Lifespan  # noqa: E402
 from gateway.socket_auth import SocketAuth  # noqa: E402
+from hermes_site.body_limit import BodyLimit  # noqa: E402
 
 websockets = URLRouter(
     [
@@ -25,7 +26,7 @@ websockets = URLRouter(
 
 application = ProtocolTypeRouter(
     {
-        "http": django_application,
+        "http": BodyLimit(django_application),
         "websocket": SocketAuth(websockets),
         "lifespan": Lifespan(),
     }

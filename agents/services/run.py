@@ -43,10 +43,12 @@ def message_send(
     options: dict[str, Any] | None = None,
     parent: Message | None = None,
     branched: bool = False,
+    may_approve: bool = True,
 ) -> tuple[Message, Run]:
     """Accept a message and queue its run; once this returns, neither is lost.
 
-    The same ``client_id`` again returns the first message and run. Raises ``UserFacing`` (bad
+    The same ``client_id`` again returns the first message and run. ``may_approve`` False: the
+    door's token does not reach to ``/approve``. Raises ``UserFacing`` (bad
     input), ``RateLimited``.
     """
     text = message_text(text)
@@ -77,7 +79,8 @@ def message_send(
             )
             run.message, run.number = message, message.position
             fault("message_inserted")
-            if not _answered_at_once(run, text):
+            here = commands.Here(user, session, surface, may_approve)
+            if not _answered_at_once(run, here, text):
                 _insert(run)
                 queued_event = events.RunQueued(message=str(message.pk), position=queued)
                 emit(session.pk, run.pk, message_event(message), queued_event)
@@ -99,9 +102,9 @@ def _queued(session: Session) -> int:
     return int(count)
 
 
-def _answered_at_once(run: Run, text: str) -> bool:
+def _answered_at_once(run: Run, here: commands.Here, text: str) -> bool:
     """Commands such as ``/stop`` do not wait behind the run that they are about."""
-    said = commands.answer(commands.Here(run.user, run.session, run.surface), text)
+    said = commands.answer(here, text)
     if said is None:
         return False
     run.message.placed = True

@@ -9,12 +9,14 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts.choices import TokenScope
 from accounts.models import User
 from agents.models import Run
 from agents.services import message_send
 from agents.services.branch import message_edit, message_regenerate
 from gateway.api.door import Door, ListDoor, describe
 from gateway.api.fields import Form, Moment, Text
+from gateway.api.permissions import holds
 from memory.choices import MessageState, Mode, Role
 from memory.models import Message, Session
 from tools.choices import CallState, Category, Outcome
@@ -133,9 +135,16 @@ class MessagesView(ListDoor):
         given = {k: v for k, v in self.form(NewMessageSerializer).items() if v is not None}
         names = ("skills", "explicitSkill", "files")
         options = {name: given.pop(name) for name in names if name in given}
-        return accepted(
-            *message_send(self.user, session, surface=self.via, options=options, **given)
+        may_approve = holds(self.token, TokenScope.APPROVE)
+        sent = message_send(
+            self.user,
+            session,
+            surface=self.via,
+            options=options,
+            may_approve=may_approve,
+            **given,
         )
+        return accepted(*sent)
 
 
 class MessageView(Door):

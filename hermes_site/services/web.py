@@ -18,6 +18,9 @@ def main(host: str, port: str) -> None:
     sys.setswitchinterval(0.0005)
     from daphne.cli import CommandLineInterface
 
+    from hermes_site.services.daphne_requests import bound_requests
+
+    bound_requests()
     CommandLineInterface().run(
         ["-b", host, "-p", port, "-v", "0", "--no-server-name", "hermes_site.asgi:application"]
     )

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 
 from accounts.models import AuditEntry
 from accounts.services import audit_verify
 from memory.models import Attachment, SessionEvent
 from memory.services.attachment import attachment_path
 from tools import ToolContext, tool
+from tools.declare import Classification
 from tools.execution import RESULT_CAP, run_call
 from tools.models import Approval, Grant, ToolCall, ToolRule
 from tools.registry import TOOLS
 from tools.services import approval_decide, approvals_expire
 from tools.services.waking import held_up
+from tools.workspace import workspace_for
 
 SECRET = "sk-proj-abcdefghijklmnopqrstuvwxyz0123"
 
@@ -62,12 +66,25 @@ def probe_write(path: str) -> str:
     return f"wrote {path}"
 
 
+def _judge(arguments: dict[str, Any], workspace: Path) -> Classification:
+    found = (workspace / "danger").exists()
+    return Classification("system" if found else "read", "By what is there.", parts=())
+
+
+@tool(name="probe_judged", description="For tests.", category="read", classify=_judge)
+def probe_judged() -> str:
+    return "ran"
+
+
+PROBES = (probe, probe_async, probe_write, probe_judged)
+
+
 @pytest.fixture(autouse=True, scope="module")
 def probes() -> Iterator[None]:
-    for each in (probe, probe_async, probe_write):
+    for each in PROBES:
         TOOLS.register(each)
     yield
-    for each in (probe, probe_async, probe_write):
+    for each in PROBES:
         del TOOLS.all()[each.name]
 
 
@@ -260,6 +277,20 @@ class TestApprovals:
         run_call(call.pk)
         call.refresh_from_db()
         assert (call.state, Approval.objects.get().decision) == ("waiting", None)
+
+    def test_what_a_call_touches_is_judged_anew_at_its_start(
+        self, send: Any, begin: Any, save: Any, session: Any
+    ) -> None:
+        workspace = workspace_for(settings.HERMES_HOME, session.user_id)
+        save(begin(send("go")), "", ("probe_judged", {}))
+        call = ToolCall.objects.get()
+        assert (call.category, call.outcome) == ("read", "auto")
+        (workspace / "danger").touch()
+        run_call(call.pk)
+        call.refresh_from_db()
+        assert (call.category, call.state) == ("system", "waiting")
+        asked = SessionEvent.objects.get(session=session, type="permission_request")
+        assert asked.data["category"] == "system"
 
     def test_silence_means_no(self, asked: Approval, session: Any) -> None:
         from datetime import timedelta

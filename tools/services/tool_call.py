@@ -70,6 +70,10 @@ def _may_run(call: ToolCall, tool: Tool) -> bool:
         mode=call.mode,
         session_id=call.session_id,
     )
+    if facts.category != call.category:
+        # Rules, or what it touches, may have changed since; the card and a restart go by this.
+        call.category = facts.category
+        call.save(update_fields=["category"])
     if decision.outcome == Outcome.AUTO:
         return True
     if decision.outcome == Outcome.CONFIRM:

@@ -17,6 +17,7 @@ from dataclasses import replace
 from tools.sandbox import box as boxes
 from tools.sandbox import cgroup, guard, identity
 from tools.sandbox.box import Box, Inherited
+from tools.sandbox.keeper import Keeper
 from tools.sandbox.watch import Watch
 
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"}
@@ -38,12 +39,15 @@ class Sandboxed:
         self.popen, self._lock = popen, lock
         self._init: int | None = None
         self._cgroup: cgroup.Cgroup | None = None
+        self._keeper: Keeper | None = None
         self.watch = Watch(popen.pid, box.workspace, box.limits)
 
     def begin(self, box: Box, info: int, block: int) -> None:
         """Wait for the namespaces, move the box into its cgroup, let the command run."""
         child = _child_pid(info)
         self._init = os.pidfd_open(child)
+        if os.geteuid() == 0:
+            self._keeper = Keeper(child)
         self._cgroup = cgroup.make(box.limits)
         if self._cgroup:
             self._cgroup.add(self.popen.pid)
@@ -62,6 +66,9 @@ class Sandboxed:
         if self._init is not None:
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._init, signal.SIGKILL)
+        if self._keeper:
+            self._keeper.release()
+            self._keeper = None
         try:
             # bubblewrap reaps its child, and ends; killed first it would leave a zombie.
             self.popen.wait(timeout=5)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable
+from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from agents.calls import CallAssembler
@@ -17,6 +18,7 @@ from agents.providers.base import (
     Finish,
     ModelError,
     ModelRequest,
+    Part,
     Provider,
     ReasoningDelta,
     TextDelta,
@@ -30,13 +32,15 @@ from hermes_site.lib.errors import LimitReached
 @dataclass(frozen=True)
 class TurnLimits:
     """Caps of a run. ``repeats``: the same call this many turns in a row ends it; ``attempts``
-    counts model calls per turn; ``backoff`` is the first wait in seconds, doubled each time."""
+    counts model calls per turn; ``backoff`` is the first wait in seconds, doubled each time;
+    ``answer`` is the most characters of text and reasoning that are read of one answer."""
 
     steps: int = 50
     repeats: int = 3
     attempts: int = 4
     backoff: float = 1.0
     longest_wait: float = 30.0
+    answer: int = 400_000
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,7 @@ async def turn(
         answer = Answer()
         listener.started(attempt)
         try:
-            await _ask(provider, request, answer, listener)
+            await _ask(provider, request, answer, limits, listener)
             _check_repeats(answer, state, limits)
             return answer
         except ModelError as error:
@@ -113,37 +117,49 @@ async def turn(
 
 
 async def _ask(
-    provider: Provider, request: ModelRequest, answer: Answer, listener: Listener
+    provider: Provider,
+    request: ModelRequest,
+    answer: Answer,
+    limits: TurnLimits,
+    listener: Listener,
 ) -> None:
-    """Stream one answer into ``answer``. Raises ``ModelError``."""
+    """Stream one answer into ``answer``; one without end is cut off. Raises ``ModelError``."""
     assembler = CallAssembler({str(tool["name"]) for tool in request.tools})
-
-    def show(text: str) -> None:
-        if text:
-            answer.text += text
-            listener.text(text)
-
-    async for part in provider.stream(request):
-        match part:
-            case TextDelta(text):
-                show(assembler.text(text))
-            case ToolCallDelta():
-                assembler.delta(part)
-            case ReasoningDelta(text):
-                answer.reasoning += text
-                listener.reasoning(text)
-            case Usage():
-                answer.usage = part
-            case Finish(reason):
-                answer.finish = reason
+    async with aclosing(provider.stream(request)) as parts:
+        async for part in parts:
+            _take(part, answer, assembler, listener)
+            if len(answer.text) + len(answer.reasoning) > limits.answer:
+                answer.finish = "length"
+                break
     # A call that was still being written when the answer was cut off must not run.
     cut_off = answer.finish in ("length", "refusal")
     rest, answer.calls = assembler.finish(complete=bool(answer.finish), limited=cut_off)
-    show(rest)
+    _show(rest, answer, listener)
     if not answer.finish:
         raise ModelError("cut", "The model's answer broke off.", retry=True)
     if not answer.text.strip() and not answer.calls:
         raise ModelError("empty", "The model gave an empty answer.", retry=True)
+
+
+def _take(part: Part, answer: Answer, assembler: CallAssembler, listener: Listener) -> None:
+    match part:
+        case TextDelta(text):
+            _show(assembler.text(text), answer, listener)
+        case ToolCallDelta():
+            assembler.delta(part)
+        case ReasoningDelta(text):
+            answer.reasoning += text
+            listener.reasoning(text)
+        case Usage():
+            answer.usage = part
+        case Finish(reason):
+            answer.finish = reason
+
+
+def _show(text: str, answer: Answer, listener: Listener) -> None:
+    if text:
+        answer.text += text
+        listener.text(text)
 
 
 def _check_repeats(answer: Answer, state: TurnState, limits: TurnLimits) -> None:

@@ -7,7 +7,7 @@ mapping of its errors to ``ModelError``.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -144,7 +144,7 @@ class Provider(ABC):
         self.account = account
 
     @abstractmethod
-    def stream(self, request: ModelRequest) -> AsyncIterator[Part]:
+    def stream(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
         """Yield the answer's parts as they arrive. Raises ``ModelError``."""
 
     async def warm(self) -> None:  # noqa: B027 - many have nothing to load

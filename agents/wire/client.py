@@ -129,7 +129,7 @@ class SdkProvider(Provider):
             # SDK, HTTP client and its transport raise classes of three libraries.
             raise of_exception(error, self.account, started=started) from None
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[Part]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
         body, answer = self.body(request), self.begin()
         opening = self.post(await self.client(), body)
         async with aclosing(self._payloads(opening)) as payloads:

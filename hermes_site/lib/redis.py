@@ -13,8 +13,13 @@ from uuid import UUID
 import redis
 import redis.asyncio
 from django.conf import settings
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 PREFIX = "hermes:"
+# Seconds for one command. A request makes a few, and a Redis that stands still must not hold it
+# much longer than that: only a broken connection is tried again, and once.
+TIMEOUT = 2
 # Seconds that the live tail of a session is kept after its last durable event.
 STREAM_TTL = 3600
 
@@ -32,7 +37,11 @@ def broker() -> redis.Redis:
 @cache
 def _client(url: str, pid: int) -> redis.Redis:
     return redis.Redis.from_url(
-        url, socket_timeout=3, socket_connect_timeout=2, health_check_interval=15
+        url,
+        socket_timeout=TIMEOUT,
+        socket_connect_timeout=TIMEOUT,
+        health_check_interval=15,
+        retry=Retry(NoBackoff(), 1, supported_errors=(redis.ConnectionError,)),
     )
 
 

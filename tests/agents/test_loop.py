@@ -148,3 +148,10 @@ async def test_steps_are_capped_before_the_model_is_asked(kind: str) -> None:
         "too_many_steps",
         "Stopped after 50 steps.",
     )
+
+
+async def test_an_answer_without_end_is_cut_off(kind: str) -> None:
+    answer, heard = await ask(kind, text("word " * 50_000), limits=TurnLimits(answer=1000))
+    assert answer.finish == "length"
+    assert 1000 < len(answer.text) < 250_001
+    assert "".join(said for said in heard.said if isinstance(said, str)) == answer.text

@@ -18,42 +18,13 @@ from accounts.choices import LimitAction, Scope
 from accounts.models import LimitRule, User
 from accounts.selectors.limit import LIMIT_RULES, Window, keys, windows_for
 from accounts.services.audit import audit_record
+from accounts.services.counters import spend, take
 from hermes_site.lib import clock
 from hermes_site.lib.errors import UserFacing
-from hermes_site.lib.redis import client
 
 log = logging.getLogger(__name__)
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _RATE = re.compile(r"(\d+(?:\.\d{1,2})?)\s*/\s*(\d*)\s*(s|m|h|d)")
-
-# All windows are looked at before any is counted, and a window gets its expiry with its first
-# hit, in one call: a crash cannot leave a counter that never ends, a refused hit costs nothing,
-# and hits while blocked do not push the end away.
-_TAKE = """
-local amount = tonumber(ARGV[1])
-for i, key in ipairs(KEYS) do
-  local used = tonumber(redis.call('GET', key) or '0')
-  if used + amount > tonumber(ARGV[i * 2]) then
-    local left = redis.call('PTTL', key)
-    if left < 0 then left = tonumber(ARGV[i * 2 + 1]) * 1000 end
-    return {i, left}
-  end
-end
-for i, key in ipairs(KEYS) do
-  redis.call('INCRBYFLOAT', key, ARGV[1])
-  if redis.call('PTTL', key) < 0 then
-    redis.call('PEXPIRE', key, tonumber(ARGV[i * 2 + 1]) * 1000)
-  end
-end
-return {0, 0}
-"""
-_SPEND = """
-for i, key in ipairs(KEYS) do
-  redis.call('INCRBYFLOAT', key, ARGV[1])
-  if redis.call('PTTL', key) < 0 then redis.call('PEXPIRE', key, tonumber(ARGV[i + 1]) * 1000) end
-end
-return 1
-"""
 
 
 class RateLimited(UserFacing):
@@ -88,31 +59,28 @@ def limit_take(
 ) -> None:
     """Count ``amount`` of ``action``, or raise ``RateLimited`` and count nothing.
 
-    ``count_rows(since)`` counts the accepted rows, for when Redis is away.
+    ``count_rows(since)`` counts the accepted rows, for when Redis is away or has forgotten.
     """
     windows = windows_for(user, action)
     if not windows:
         return
-    arguments: list[Any] = [amount]
-    for window in windows:
-        arguments += [str(window.amount), window.seconds]
+    named = keys(user, action, windows)
     try:
-        hit, left = client().eval(_TAKE, len(windows), *keys(user, action, windows), *arguments)
+        hit, left = take(named, windows, amount, lambda window: _rows(count_rows, window))
     except RedisError as error:
         log.warning("limit_by_rows action=%s error=%s", action, error)
         _take_by_rows(windows, action, amount, count_rows)
         return
     if hit:
-        raise RateLimited(windows[hit - 1], action, left / 1000)
+        raise RateLimited(windows[hit - 1], action, left)
 
 
 def limit_spend(user: User, action: str, amount: float) -> None:
     """Book what was used (tokens, money) after the fact; may pass the limit."""
     windows = windows_for(user, action)
     if windows and amount > 0:
-        seconds = [window.seconds for window in windows]
         try:
-            client().eval(_SPEND, len(windows), *keys(user, action, windows), amount, *seconds)
+            spend(keys(user, action, windows), windows, amount)
         except RedisError as error:
             log.warning("limit_not_booked action=%s amount=%s error=%s", action, amount, error)
 
@@ -160,7 +128,12 @@ def _take_by_rows(
     count_rows: Callable[[datetime], float] | None,
 ) -> None:
     for window in windows if count_rows else []:
-        assert count_rows is not None
-        used = count_rows(clock.now() - timedelta(seconds=window.seconds))
-        if used + amount > window.amount:
+        if _rows(count_rows, window) + amount > window.amount:
             raise RateLimited(window, action, window.seconds)
+
+
+def _rows(count_rows: Callable[[datetime], float] | None, window: Window) -> float:
+    """What was accepted within the length of ``window``."""
+    if count_rows is None:
+        return 0
+    return count_rows(clock.now() - timedelta(seconds=window.seconds))

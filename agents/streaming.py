@@ -81,14 +81,15 @@ class _Publishing(Listener):
         self._live = LiveText(self._run.answer_id, self._fence)
         count = self._first + attempt - 1
         started = events.MessageStarted(message=self._message, attempt=count)
-        self._send(started, self._live, begins=True)
+        self._send(started, live=self._live, begins=True)
 
     def text(self, text: str) -> None:
-        live = self._live
+        run, live = self._run, self._live
         live.text += text
-        # The publisher fills in the offset when it sends.
-        event = events.MessageDelta(message=self._message, text=text, offset=0)
-        self._send(event, live)
+        # As ``MessageDelta`` has it; the publisher fills in the offset when it sends.
+        data: dict[str, object] = {"message": self._message, "text": text, "offset": 0}
+        delta = Outgoing(run.session_id, run.pk, events.MessageDelta.type, data, live=live)
+        self._host.publisher.send([delta])
 
     def reasoning(self, text: str) -> None:
         self._send(events.ReasoningDelta(message=self._message, text=text))
@@ -99,10 +100,8 @@ class _Publishing(Listener):
         message = f"{error.message} Trying again in {wait:.0f} s."
         self._send(events.Trouble(code=error.code, message=message))
 
-    def _send(
-        self, event: events.Event, live: LiveText | None = None, *, begins: bool = False
-    ) -> None:
-        run, data = self._run, event.data()
+    def _send(self, event: events.Event, **more: Any) -> None:
+        run = self._run
         self._host.publisher.send(
-            [Outgoing(run.session_id, run.pk, event.type, data, live=live, begins=begins)]
+            [Outgoing(run.session_id, run.pk, event.type, event.data(), **more)]
         )

@@ -118,7 +118,10 @@ class SdkProvider(Provider):
                     yield [await response.read()]
                     return
                 decoder = SseDecoder()
-                async for chunk in response.iter_bytes():
+                # Below the SDK's own reading, which does nothing to bytes that are not compressed.
+                packed = "content-encoding" in response.headers
+                raw = response.iter_bytes() if packed else response.http_response.stream
+                async for chunk in raw:
                     if found := decoder.feed(chunk):
                         yield found
                 if found := decoder.end():

@@ -14,6 +14,7 @@ from uuid import UUID
 import orjson
 
 from hermes_site.lib import clock
+from hermes_site.lib.ids import id_text
 
 # Larger payloads travel by reference (architecture: 64 KB an event).
 MAX_EVENT = 64 * 1024
@@ -203,8 +204,8 @@ def encode(
     """
     event = {
         "type": type,
-        "session": str(session_id),
-        "run": str(run_id) if run_id else None,
+        "session": id_text(session_id),
+        "run": id_text(run_id) if run_id else None,
         "at": at or clock.iso(clock.now()),
         "data": data,
     }

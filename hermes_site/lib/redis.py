@@ -7,7 +7,7 @@ that was accepted. Each key of the portal has an expiry.
 from __future__ import annotations
 
 import os
-from functools import cache
+from functools import cache, lru_cache
 from uuid import UUID
 
 import redis
@@ -53,16 +53,19 @@ def async_client() -> redis.asyncio.Redis:
 
 
 # The braces keep a session's keys on one node of a cluster.
+@lru_cache(8192)
 def stream_key(session_id: UUID | str) -> str:
     """The live events of a session, and the channel that carries them."""
     return f"{PREFIX}s:{{{session_id}}}"
 
 
+@lru_cache(8192)
 def fence_key(session_id: UUID | str, run_id: UUID | str) -> str:
     """The newest fence of a run: an older worker's deltas are refused."""
     return f"{PREFIX}f:{{{session_id}}}:{run_id}"
 
 
+@lru_cache(8192)
 def partial_key(session_id: UUID | str, message_id: UUID | str) -> str:
     """The text so far of a message that is being streamed."""
     return f"{PREFIX}p:{{{session_id}}}:{message_id}"

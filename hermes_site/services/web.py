@@ -19,8 +19,10 @@ def main(host: str, port: str) -> None:
     from daphne.cli import CommandLineInterface
 
     from hermes_site.services.daphne_requests import bound_requests
+    from hermes_site.services.daphne_sockets import direct_sockets
 
     bound_requests()
+    direct_sockets()
     CommandLineInterface().run(
         ["-b", host, "-p", port, "-v", "0", "--no-server-name", "hermes_site.asgi:application"]
     )

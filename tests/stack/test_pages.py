@@ -181,7 +181,7 @@ def test_a_draft_survives_a_reload_and_unsent_text_is_kept(portal: Portal, open_
     page.context.set_offline(True)
     page.keyboard.press("Control+End")
     page.press("#text", "Enter")
-    expect(page.locator("[data-state]")).to_contain_text("Not sent")
+    expect(page.locator("[data-note]")).to_contain_text("Not sent")
     expect(page.locator("#text")).to_have_value("half a thought")
     page.context.set_offline(False)
 

@@ -120,6 +120,7 @@ const on = {
   },
   "message.completed"({ data }) {
     conversation.accepted(data.client_id, data.message);
+    conversation.written(data.message, data.position);
     const streamed = answers.finish(data.message);
     conversation.refresh(data.message, (article) => {
       if (streamed) announce.textContent = article.querySelector("[data-answer]")?.textContent ?? "";

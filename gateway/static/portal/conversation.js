@@ -74,10 +74,15 @@ export class Conversation {
     const article = this.find(id);
     if (Number(article?.dataset.position) > WRITTEN) {
       article.querySelector("[data-queued]")?.remove();
-      article.dataset.position = BEGUN;
-      this.place(article);
+      this.place(article, BEGUN);
     }
     this.refresh(id);
+  }
+
+  // It is written: what begins from now on comes behind it.
+  written(id, position) {
+    const article = this.find(id);
+    if (article?.matches(".streaming")) this.place(article, position);
   }
 
   // Fetch a message anew, soon. What is under way for it is older and does not count any more.
@@ -140,8 +145,8 @@ export class Conversation {
     link.replaceWith(...this.box.querySelectorAll(":scope > .older"), ...older);
   }
 
-  place(article) {
-    const position = Number(article.dataset.position);
+  place(article, position = Number(article.dataset.position)) {
+    article.dataset.position = position;
     const later = [...this.box.querySelectorAll(":scope > article")].find(
       (other) => Number(other.dataset.position) > position,
     );

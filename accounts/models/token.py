@@ -6,6 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from accounts.choices import TokenScope
 from accounts.models.owned import OwnedQuerySet
 from hermes_site.lib import clock
 from hermes_site.lib.ids import new_id
@@ -34,3 +35,7 @@ class ApiToken(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.hint}…)"
+
+    @property
+    def scope_words(self) -> list[str]:
+        return [str(label) for scope, label in TokenScope.choices if scope in self.scopes]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+
 from accounts.choices import LEVEL_ORDER, Level
 from accounts.models import GroupLevel, User
 
@@ -14,6 +16,17 @@ class EffectiveLevel:
 
     level: str
     source: str
+
+    @property
+    def label(self) -> str:
+        return str(Level(self.level).label)
+
+    @property
+    def origin(self) -> str:
+        """``source`` for people."""
+        kind, _space, group = self.source.partition(" ")
+        words = {"own": _("set for you"), "default": _("the default")}
+        return words.get(kind) or _("from the group %(group)s") % {"group": group}
 
 
 def level_of(user: User) -> EffectiveLevel:

@@ -93,7 +93,7 @@ def finished_blocks(request: HttpRequest, session_id: UUID, message_id: UUID) ->
 @login_required
 @require_GET
 def session_list(request: HttpRequest) -> HttpResponse:
-    """The list at the left, and how many approvals wait."""
+    """The list at the left, in its groups."""
     raw = request.GET.get("current", "")
     return render(request, "portal/parts/sessions.html", _sessions(request, raw))
 
@@ -114,6 +114,7 @@ def _frame(request: HttpRequest, found: Session | None, seq: int = 0) -> dict[st
         "running": running[0] if running else None,
         "model": _model(found),
         "max_message": settings.HERMES_MAX_MESSAGE,
+        "home": settings.HERMES_PUBLIC_URL,
         **_sessions(request, str(found.pk) if found else ""),
     }
 
@@ -125,7 +126,7 @@ def _open_runs(request: HttpRequest, found: Session | None) -> list[Run]:
 
 def _older(shown: list[Any]) -> int | None:
     """The position before which there may be more."""
-    return shown[0].message.position if len(shown) == PAGE else None
+    return min(entry.message.position for entry in shown) if len(shown) == PAGE else None
 
 
 def _model(found: Session | None) -> str:

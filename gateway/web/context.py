@@ -16,4 +16,4 @@ def portal(request: HttpRequest) -> dict[str, Any]:
     if user is None or not user.is_authenticated or request.path.startswith("/admin/"):
         return {}
     waiting = Approval.objects.for_user(user).filter(decision=None).count()
-    return {"portal": {"level": level_of(user).level, "waiting": waiting}}
+    return {"portal": {"level": level_of(user), "waiting": waiting}}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 import orjson
@@ -12,9 +13,11 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from agents.models import Run
 from gateway.web.markdown import render
+from hermes_site.lib import clock
 from hermes_site.lib.text import preview, visible
 from memory.choices import Role
 from memory.models import Message, Session
+from tools.choices import OPEN
 from tools.models import Approval, ToolCall
 from tools.services.request import shown
 
@@ -22,6 +25,8 @@ from tools.services.request import shown
 PAGE = 50
 # Settled calls in a row that fold into one line.
 FOLD = 3
+# Added to the position of a message that waits for its run; conversation.js knows it too.
+WAITING = 2**52
 ICONS = {"read": "eye", "write": "pen", "system": "terminal", "finance": "coin"}
 
 
@@ -75,6 +80,30 @@ class CallLine:
         return None
 
     @property
+    def door(self) -> str:
+        """Where it was decided, in words."""
+        doors = {
+            "web": _("on the page"),
+            "api": _("by API"),
+            "websocket": _("by API"),
+            "command": _("by a command"),
+            "system": _("by the system"),
+        }
+        via = self.approval.via if self.approval else ""
+        return str(doors.get(via, via))
+
+    @property
+    def seconds_left(self) -> int:
+        return self._seconds_after(clock.now())
+
+    @property
+    def seconds_given(self) -> int:
+        return self._seconds_after(self.approval.created_at) if self.approval else 0
+
+    def _seconds_after(self, moment: datetime) -> int:
+        return round((self.approval.expires_at - moment).total_seconds()) if self.approval else 0
+
+    @property
     def pending(self) -> Approval | None:
         approval = self.approval
         return approval if approval and approval.decision is None else None
@@ -97,12 +126,13 @@ class Entry:
         return bool(self.message.role == Role.USER)
 
     @property
-    def waiting(self) -> list[CallLine]:
-        return [line for line in self.lines if line.pending]
+    def folded(self) -> bool:
+        return len(self.lines) >= FOLD and not any(line.call.state in OPEN for line in self.lines)
 
     @property
-    def folded(self) -> bool:
-        return len(self.lines) >= FOLD and not self.waiting
+    def place(self) -> int:
+        """Its position on the page: what waits for its run comes behind all else."""
+        return self.message.position + (0 if self.message.placed else WAITING)
 
 
 def timeline(user: User, session: Session, *, before: int | None = None) -> list[Entry]:
@@ -110,7 +140,8 @@ def timeline(user: User, session: Session, *, before: int | None = None) -> list
     rows = Message.objects.for_user(user).filter(session=session, active=True)
     if before is not None:
         rows = rows.filter(position__lt=before)
-    return entries(user, list(rows.order_by("-position")[:PAGE])[::-1])
+    newest = rows.order_by("-position")[:PAGE]
+    return sorted(entries(user, newest), key=lambda entry: entry.place)
 
 
 def entries(user: User, messages: Iterable[Message]) -> list[Entry]:

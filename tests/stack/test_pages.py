@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import expect
 
-from tests.fakes.chromium import chromium_arguments, chromium_executable
 from tests.fakes.portal import Portal
+from tests.stack.browsing import say, start
 from tests.stack.plans import LOOK, message
 
 pytestmark = [pytest.mark.stack, pytest.mark.browser]
@@ -19,70 +18,6 @@ TEXT = (
     + "and more words " * 20
     + "end."
 )
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    executable = chromium_executable()
-    if executable is None:
-        pytest.skip("Chromium is not installed and could not be (scripts/install_chromium.sh)")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=executable, args=list(chromium_arguments())
-        )
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="module")
-def cookies(browser: Browser, portal: Portal) -> Any:
-    """The login of the administrator, made once: sign-in is limited too."""
-    page = browser.new_page()
-    page.goto(f"{portal.url}/")
-    page.fill("input[name=login]", portal.admin_email)
-    page.fill("input[name=password]", portal.admin_password)
-    page.click("button[type=submit]")
-    page.wait_for_url(f"{portal.url}/")
-    state = page.context.storage_state()
-    page.context.close()
-    return state
-
-
-@pytest.fixture
-def open_page(browser: Browser, cookies: Any) -> Iterator[Any]:
-    """Makes logged-in pages; at the end none of them may have complained."""
-    complaints: list[str] = []
-    contexts = []
-
-    def open_page(**options: Any) -> Page:
-        context = browser.new_context(storage_state=cookies, **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on(
-            "console",
-            lambda said: complaints.append(said.text) if said.type == "error" else None,
-        )
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    # The browser itself reports a page that is not there, and being offline.
-    ours = [c for c in complaints if "404" not in c and "INTERNET_DISCONNECTED" not in c]
-    assert ours == []
-
-
-def say(page: Page, text: str) -> None:
-    page.fill("#text", text)
-    page.keyboard.press("Enter")
-
-
-def start(page: Page, portal: Portal, text: str) -> None:
-    """A new session with its first message."""
-    page.goto(f"{portal.url}/")
-    say(page, text)
-    page.wait_for_url(re.compile("/s/"))
 
 
 def test_an_answer_is_streamed_and_rendered(portal: Portal, open_page: Any) -> None:
@@ -181,7 +116,7 @@ def test_a_draft_survives_a_reload_and_unsent_text_is_kept(portal: Portal, open_
     page.context.set_offline(True)
     page.keyboard.press("Control+End")
     page.press("#text", "Enter")
-    expect(page.locator("[data-state]")).to_contain_text("Not sent")
+    expect(page.locator("[data-note]")).to_contain_text("Not sent")
     expect(page.locator("#text")).to_have_value("half a thought")
     page.context.set_offline(False)
 

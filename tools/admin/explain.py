@@ -100,19 +100,17 @@ def _explained(asked: dict[str, Any]) -> dict[str, Any]:
         "outcome": decision.outcome,
         "word": Outcome(decision.outcome).label,
         "category": Category(facts.category).label,
-        "trace": [
-            (step, outcome, Outcome(outcome).label, why)
-            for step, outcome, why in _known(decision.trace)
-        ],
+        "trace": in_words(decision.trace),
     }
 
 
-def _known(trace: Any) -> list[tuple[str, str, str]]:
-    """The trace, in which an unknown word of the rows reads as a refusal."""
-    return [
-        (step, outcome if outcome in Outcome.values else Outcome.DENY.value, why)
+def in_words(trace: Any) -> list[tuple[str, str, str, str]]:
+    """A trace as ``(step, outcome, word, why)``; an unknown outcome reads as a refusal."""
+    known = [
+        (step, Outcome(outcome) if outcome in Outcome.values else Outcome.DENY, why)
         for step, outcome, why in trace
     ]
+    return [(step, outcome.value, str(outcome.label), why) for step, outcome, why in known]
 
 
 def _refused(category: str, step: str, why: str) -> dict[str, Any]:

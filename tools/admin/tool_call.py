@@ -16,6 +16,7 @@ from unfold.paginator import InfinitePaginator
 
 from accounts.admin.base import MetadataAdmin
 from accounts.admin.words import OUTCOME_COLOURS, STATE_COLOURS, row_link
+from tools.admin.explain import in_words
 from tools.choices import CallState, Outcome
 from tools.models import ToolCall
 
@@ -58,7 +59,7 @@ class ToolCallAdmin(MetadataAdmin):
 
     @display(description=_("decision"))
     def decision(self, call: Any) -> SafeString:
-        return render_to_string("admin/portal/trace.html", {"trace": call.trace})
+        return render_to_string("admin/portal/trace.html", {"trace": in_words(call.trace)})
 
     @display(description=_("result"))
     def result_size(self, call: Any) -> str:

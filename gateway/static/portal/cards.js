@@ -4,6 +4,7 @@ import { word } from "./words.js";
 
 const KEYS = { a: "allow", d: "deny" };
 
+// `onDecided` gets a card that was settled, here or elsewhere.
 export function watchCards(root, onDecided) {
   root.addEventListener("click", (event) => {
     const button = event.target.closest("[data-decide]");
@@ -13,17 +14,22 @@ export function watchCards(root, onDecided) {
     const card = event.target;
     if (!card.matches?.("[data-approval]") || event.ctrlKey || event.metaKey || event.altKey) return;
     const decision = KEYS[event.key.toLowerCase()];
-    if (decision) decide(card, card.querySelector(`.choices [data-decide=${decision}]`), onDecided);
+    // A key that is held down decides once.
+    if (!decision || event.repeat) return;
+    decide(card, card.querySelector(`.choices [data-decide=${decision}]`), onDecided);
   });
-  setInterval(() => root.querySelectorAll("[data-approval]").forEach(count), 500);
+  const tick = () => root.querySelectorAll("[data-approval]").forEach(count);
+  setInterval(tick, 500);
+  tick();
 }
 
+// The server says how long is left: this clock may be wrong, but it runs as fast.
 function count(card) {
-  const left = (Date.parse(card.dataset.expires) - Date.now()) / 1000;
-  const whole = (Date.parse(card.dataset.expires) - Date.parse(card.dataset.asked)) / 1000;
-  const text = card.querySelector("[data-left]");
-  card.querySelector("progress").value = Math.max(0, (100 * left) / whole);
-  text.textContent = left > 0 ? word("expires", Math.ceil(left)) : word("late");
+  card.deadline ??= Date.now() + 1000 * card.dataset.seconds;
+  const left = (card.deadline - Date.now()) / 1000;
+  card.querySelector("progress").value = Math.max(0, (100 * left) / card.dataset.whole);
+  const text = left > 0 ? word("expires", Math.ceil(left)) : word("late");
+  card.querySelector("[data-left]").textContent = text;
 }
 
 function edited(card) {
@@ -36,6 +42,7 @@ function edited(card) {
 }
 
 async function decide(card, button, onDecided) {
+  if ("busy" in card.dataset) return;
   const body = { decision: button.dataset.decide };
   if (button.dataset.remember) body.remember = button.dataset.remember;
   if ("edited" in button.dataset) {
@@ -44,17 +51,22 @@ async function decide(card, button, onDecided) {
   }
   const reason = card.querySelector("[data-reason]").value;
   if (body.decision === "deny" && reason) body.reason = reason;
-  const buttons = card.querySelectorAll("button");
-  buttons.forEach((each) => (each.disabled = true));
+  setBusy(card, true);
   try {
     await post(`/api/v1/approvals/${card.dataset.approval}/decide`, body);
-    onDecided(card);
   } catch (error) {
     complain(card, error.message);
-    // Settled elsewhere or too late: show what became of it.
-    if (error.status === 409 || error.status === 404) onDecided(card);
-    else buttons.forEach((each) => (each.disabled = false));
+    // Settled elsewhere or too late: what became of it is shown, else it can be tried again.
+    if (error.status !== 409 && error.status !== 404) return setBusy(card, false);
   }
+  onDecided(card);
+}
+
+// Not by disabling the buttons: that would take the focus from them.
+function setBusy(card, busy) {
+  if (busy) card.dataset.busy = "";
+  else delete card.dataset.busy;
+  card.setAttribute("aria-busy", busy);
 }
 
 function complain(card, message) {

@@ -1,180 +1,194 @@
 // The chat page: events in, changes of the page out. Each part has its own module.
+import { Answers } from "./answers.js";
 import { watchCards } from "./cards.js";
 import { Composer } from "./composer.js";
 import { Connection } from "./connection.js";
 import { Conversation } from "./conversation.js";
+import { Draft } from "./drafts.js";
 import { post } from "./http.js";
+import { watchMenu } from "./menu.js";
 import { watchSessions } from "./sessions.js";
-import { Store } from "./store.js";
-import { Streamed } from "./stream.js";
 import { word } from "./words.js";
 
 const main = document.querySelector("main");
-const session = main.dataset.session;
-const refreshSessions = watchSessions(document.querySelector("[data-list]"));
+const { session } = main.dataset;
+const { user } = document.body.dataset;
 const announce = main.querySelector("[data-announce]");
 const stop = main.querySelector("[data-stop]");
-const status = main.querySelector("[data-state]");
-const store = new Store();
-const streams = new Map();
+const state = main.querySelector("[data-state]");
 const calls = new Map(); // call id -> message id
+const refreshSessions = watchSessions(document.querySelector("[data-list]"));
 let running = main.dataset.running;
-let conversation = null;
+let outcome = ""; // what is said of the run that ended last
 
 const composer = new Composer(main.querySelector("[data-composer]"), {
-  key: `draft:${session}`,
+  draft: new Draft(user, session),
   max: Number(main.dataset.max),
-  send,
+  send: session ? send : begin,
 });
+const conversation = session ? new Conversation(main, changed) : null;
+const answers = session ? new Answers(conversation, conversation.base) : null;
 
 async function send(message) {
-  if (!session) {
-    // The first message makes the session; the draft goes along should the second step fail.
-    const made = await post("/api/v1/sessions", {});
-    localStorage.setItem(`draft:${made.id}`, message.text);
-    await post(`/api/v1/sessions/${made.id}/messages`, message);
-    localStorage.removeItem(`draft:${made.id}`);
-    localStorage.removeItem("draft:");
-    location.assign(`/s/${made.id}/`);
-    return;
-  }
   document.querySelector("[data-welcome]")?.remove();
   const shown = conversation.mine(message.client_id, message.text);
   try {
     await post(`/api/v1/sessions/${session}/messages`, message);
   } catch (error) {
+    if (conversation.arrived(message.client_id)) return;
     shown.remove();
     throw error;
   }
 }
 
-function streamOf(id) {
-  if (!streams.has(id)) {
-    streams.set(id, new Streamed(conversation.placeholder(id), `/s/${session}/m/${id}/blocks/`));
+// The first message makes the session; should it not get there, the draft waits in the session.
+async function begin(message) {
+  const made = await post("/api/v1/sessions", {});
+  try {
+    await post(`/api/v1/sessions/${made.id}/messages`, message);
+  } catch {
+    new Draft(user, made.id).write({ text: message.text, unsent: composer.unsent });
   }
-  return streams.get(id);
+  location.assign(`/s/${made.id}/`);
 }
 
-function setRunning(run, text = "") {
+// Something on the page is another than before.
+function changed() {
+  if (composer.unsent && conversation.arrived(composer.unsent.client_id)) composer.arrived();
+  showState();
+}
+
+function showState() {
+  const doing = word(main.querySelector("[data-approval]") ? "asks" : "working");
+  const queued = main.querySelector("[data-queued]") ? ` ${word("queued")}` : "";
+  const text = running ? doing + queued : outcome;
+  if (state.textContent !== text) state.textContent = text;
+  stop.hidden = !running;
+}
+
+function setRunning(run, said = "") {
   running = run;
-  stop.hidden = !run;
-  main.classList.toggle("running", Boolean(run));
-  status.textContent = run ? text || word("working") : text;
+  outcome = said;
+  showState();
   refreshSessions();
 }
 
-function ended(text = "") {
-  setRunning("", text);
+// A run has ended: the one whose end is waited for here, a command beside it, or a queued one.
+function ended(run, said = "") {
+  if (run !== running) return refreshSessions();
+  answers.discard();
+  setRunning("", said);
+}
+
+function refreshAsked(run) {
+  const asked = main.querySelector(`article.user[data-run="${run}"]`);
+  if (asked) conversation.refresh(asked.dataset.message);
+}
+
+function refreshCall(id) {
+  // Known from its event, or from the page as it came.
+  const message = calls.get(id) ?? conversation.ofCall(id);
+  if (message) conversation.refresh(message);
+}
+
+function asked({ data }) {
+  refreshSessions();
+  document.dispatchEvent(new CustomEvent("approvals"));
+  refreshCall(data.call);
 }
 
 const on = {
   async "session.snapshot"({ data }) {
     await conversation.reload();
-    streams.clear();
-    for (const id of [...store.texts.keys()]) store.end(id);
-    if (data.live) {
-      store.set(data.live.message, data.live.text);
-      streamOf(data.live.message).show(data.live.text);
-    }
+    answers.resume(data.live);
     setRunning(data.run?.id ?? "");
   },
-  "run.queued"() {
-    if (running) composer.say(word("queued"));
-    refreshSessions();
-  },
-  "run.started"({ run, data }) {
-    if (data.branched) conversation.reload();
+  "run.queued": refreshSessions,
+  async "run.started"({ run, data }) {
     setRunning(run);
+    if (data.branched) await conversation.reload();
+    else conversation.begun(data.message);
   },
   "message.started"({ data, run }) {
+    if (answers.isFinal(data.message)) return;
     setRunning(run);
-    store.start(data.message);
-    streamOf(data.message).reset();
+    answers.start(data.message);
   },
   "message.delta"({ data }) {
-    if (!store.delta(data.message, data.text, data.offset)) return connection.restart();
-    const stream = streamOf(data.message);
-    conversation.keepPlace(() => stream.show(store.text(data.message)));
+    if (answers.isFinal(data.message)) return;
+    if (!answers.add(data.message, data.text, data.offset)) connection.restart();
   },
   "message.completed"({ data }) {
-    const wasStreamed = store.has(data.message);
-    store.end(data.message);
-    streams.delete(data.message);
+    conversation.accepted(data.client_id, data.message);
+    conversation.written(data.message, data.position);
+    const streamed = answers.finish(data.message);
     conversation.refresh(data.message, (article) => {
-      if (wasStreamed) announce.textContent = article.querySelector("[data-answer]")?.textContent ?? "";
+      if (streamed) announce.textContent = article.querySelector("[data-answer]")?.textContent ?? "";
     });
   },
   "tool.requested"({ data }) {
     calls.set(data.id, data.message);
     conversation.refresh(data.message);
   },
-  "tool.started": changed,
+  "tool.started": ({ data }) => refreshCall(data.id),
   "tool.output"({ data }) {
     const box = main.querySelector(`[data-call="${data.id}"] [data-output]`);
     if (box) box.textContent = (box.textContent + data.text).slice(-20000);
   },
-  "tool.completed": changed,
-  permission_request(event) {
-    status.textContent = word("asks");
-    refreshSessions();
-    changedCall(event.data.call);
-  },
-  permission_resolved(event) {
-    refreshSessions();
-    main.querySelector(`[data-approval="${event.data.id}"]`)?.remove();
-    changedCall(event.data.call);
-  },
-  "run.completed"() {
-    ended();
-  },
+  "tool.completed": ({ data }) => refreshCall(data.id),
+  permission_request: asked,
+  permission_resolved: asked,
+  "run.completed": ({ run }) => ended(run),
   "run.failed"({ data, run }) {
-    ended(`${word("failed")} ${data.message}`);
-    const asked = main.querySelector(`article.user[data-run="${run}"]`);
-    if (asked) conversation.refresh(asked.dataset.message);
+    ended(run, `${word("failed")} ${data.message}`);
+    refreshAsked(run);
   },
-  "run.cancelled"() {
-    ended(word("cancelled"));
-  },
-  error({ data }) {
-    status.textContent = data.message;
+  "run.cancelled"({ run }) {
+    ended(run, word("cancelled"));
+    refreshAsked(run);
   },
 };
 
-function changed({ data }) {
-  changedCall(data.id);
+async function cancel() {
+  stop.disabled = true;
+  try {
+    await post(`/api/v1/runs/${running}/cancel`, {});
+  } catch (error) {
+    // 409: it has ended by itself.
+    if (error.status !== 409) composer.say(error.message);
+  }
+  stop.disabled = false;
 }
 
-function changedCall(id) {
-  // Known from its event, or from the page as it came.
-  const message = calls.get(id) ?? conversation.ofCall(id);
-  if (message) conversation.refresh(message);
+async function tryAgain(button) {
+  const { message, run } = button.closest("[data-message]").dataset;
+  button.disabled = true;
+  try {
+    await post(`/api/v1/messages/${message}/regenerate`, { client_id: `retry-${message}-${run}` });
+  } catch (error) {
+    composer.say(error.message);
+    button.disabled = false;
+  }
 }
 
 let connection = null;
 if (session) {
-  conversation = new Conversation(main);
   const lost = main.querySelector("[data-lost]");
-  connection = new Connection(session, Number(main.dataset.seq), {
+  // In mid-answer the page has no text of it yet: the snapshot does.
+  connection = new Connection(session, running ? null : Number(main.dataset.seq), {
+    home: main.dataset.home,
     onEvent: (event) => on[event.type]?.(event),
-    onState: (up) => (lost.hidden = up),
+    onState: (text) => (lost.textContent = text),
   });
-  setRunning(running);
-  watchCards(main, (card) => changedCall(card.closest("[data-call]").dataset.call));
+  watchCards(main, (card) => refreshCall(card.closest("[data-call]").dataset.call));
+  changed();
 }
 
-stop.addEventListener("click", () => post(`/api/v1/runs/${running}/cancel`, {}).catch(() => {}));
-main.addEventListener("click", async (event) => {
-  const suggestion = event.target.closest("[data-suggest]");
-  const again = event.target.closest("[data-regenerate]");
+watchMenu(document.querySelector("[data-menu]"), document.querySelector("[data-list]"));
+stop.addEventListener("click", cancel);
+main.addEventListener("click", ({ target }) => {
+  const suggestion = target.closest("[data-suggest]");
+  const again = target.closest("[data-regenerate]");
   if (suggestion) composer.fill(suggestion.textContent);
-  if (again) {
-    again.disabled = true;
-    try {
-      await post(`/api/v1/messages/${again.dataset.regenerate}/regenerate`, {});
-      await conversation.reload();
-    } catch (error) {
-      status.textContent = error.message;
-      again.disabled = false;
-    }
-  }
+  if (again) tryAgain(again);
 });

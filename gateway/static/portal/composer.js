@@ -1,20 +1,25 @@
-// Writing a message: growing box, drafts, files, and sending that loses nothing.
-import { Refused, upload } from "./http.js";
+// Writing a message: growing box, drafts, files, and sending that loses and doubles nothing.
+import { Files, uploaded } from "./files.js";
 import { word } from "./words.js";
+
+// randomUUID is there in secure contexts only; a portal at home may be plain http.
+function newId() {
+  if (crypto.randomUUID) return crypto.randomUUID();
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
 
 export class Composer {
   // `send` takes {text, client_id, files} and throws when the message was not accepted.
-  constructor(form, { key, max, send }) {
-    this.form = form;
+  constructor(form, { draft, max, send }) {
     this.text = form.querySelector("textarea");
-    this.list = form.querySelector("[data-files]");
-    this.note = form.querySelector("[data-state]");
-    this.key = key;
+    this.files = new Files(form.querySelector("[data-files]"));
+    this.note = form.querySelector("[data-note]");
+    this.draft = draft;
     this.max = max;
     this.send = send;
-    this.files = [];
-    this.text.value = localStorage.getItem(this.key) ?? "";
-    this.grow();
+    this.sending = Promise.resolve();
+    this.restore(draft.read());
     this.text.addEventListener("input", () => this.typed());
     this.text.addEventListener("keydown", (event) => this.pressed(event));
     this.text.addEventListener("paste", (event) => this.attach(event.clipboardData.files));
@@ -32,8 +37,17 @@ export class Composer {
     document.addEventListener("drop", (event) => this.attach(event.dataTransfer.files));
   }
 
+  // `unsent` is the message that is not known to have arrived: under way, or failed.
+  restore({ text = "", unsent = null }) {
+    this.text.value = text;
+    this.unsent = unsent;
+    unsent?.files.forEach(({ name, id }) => this.files.show(name, id));
+    if (unsent) this.say(word("unsent"));
+    this.grow();
+  }
+
   typed() {
-    localStorage.setItem(this.key, this.text.value);
+    this.draft.write({ text: this.text.value, unsent: this.unsent });
     this.grow();
   }
 
@@ -45,7 +59,9 @@ export class Composer {
   }
 
   pressed(event) {
-    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+    // Safari ends a composition with an Enter that says it is none, but for its code.
+    if (event.isComposing || event.keyCode === 229) return;
+    if (event.key === "Enter" && !event.shiftKey) {
       event.preventDefault();
       this.submit();
     }
@@ -57,40 +73,55 @@ export class Composer {
     this.text.focus();
   }
 
-  async attach(files) {
-    for (const file of files) {
-      const item = document.createElement("li");
-      item.textContent = file.name;
-      this.list.append(item);
-      try {
-        const kept = await upload(file, (part) => {
-          item.dataset.progress = `${Math.round(part * 100)} %`;
-        });
-        this.files.push(kept.id);
-      } catch (error) {
-        item.className = "error";
-        item.textContent = `${file.name}: ${error.message}`;
-      }
-    }
+  attach(files) {
+    for (const file of files) this.files.add(file);
   }
 
-  async submit() {
-    const text = this.text.value;
-    if (!text.trim()) return;
+  submit() {
+    const names = this.files.all.map((file) => file.name).join(", ");
+    const text = this.text.value.trim() ? this.text.value : names;
+    if (!text) return;
     if (text.length > this.max) return this.say(word("long"));
-    const message = { text, client_id: crypto.randomUUID(), files: this.files };
+    const files = this.files.take();
     this.text.value = "";
     this.grow();
     this.say("");
+    // In their order, also when the first still waits for an upload.
+    this.sending = this.sending.then(() => this.deliver(text, files));
+  }
+
+  async deliver(text, files) {
     try {
+      const message = this.message(text, files, await uploaded(files));
+      this.unsent = { ...message, files: files.map(({ name, id }) => ({ name, id })) };
+      this.draft.write({ text, unsent: this.unsent });
       await this.send(message);
-      localStorage.removeItem(this.key);
-      this.files = [];
-      this.list.replaceChildren();
+      this.unsent = null;
+      this.files.remove(files);
+      this.typed();
     } catch (error) {
-      this.fill(this.text.value || text);
-      this.say(error instanceof Refused && error.status ? error.message : word("unsent"));
+      this.files.putBack(files);
+      this.fill([text, this.text.value].filter(Boolean).join("\n\n"));
+      this.say(error.status === 0 ? word("unsent") : error.message);
     }
+  }
+
+  // The same once more keeps its id, so that a lost answer does not double it.
+  message(text, files, ids) {
+    const { unsent } = this;
+    const same = unsent?.text === text && String(unsent.files.map((file) => file.id)) === String(ids);
+    return { text, client_id: same ? unsent.client_id : newId(), files: ids };
+  }
+
+  // The unsent message is there: at most its answer was lost.
+  arrived() {
+    const { text, files } = this.unsent;
+    const ids = files.map((file) => file.id);
+    this.unsent = null;
+    this.files.remove(this.files.all.filter((file) => ids.includes(file.id)));
+    if (this.text.value.startsWith(text)) this.text.value = this.text.value.slice(text.length).trimStart();
+    this.say("");
+    this.typed();
   }
 
   say(text) {

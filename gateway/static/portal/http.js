@@ -1,38 +1,62 @@
 // Talking to the portal with the login cookie: JSON in and out, and fragments of HTML.
+import { word } from "./words.js";
+
+const FIRST_PAUSE = 1000;
+const LONGEST_PAUSE = 30000;
 
 export class Refused extends Error {
-  constructor(status, body) {
-    super(body.message ?? `HTTP ${status}`);
+  // `status` 0 means that there was no answer.
+  constructor(status, body = {}) {
+    super(body?.message ?? (status ? `HTTP ${status}` : word("offline")));
     this.status = status;
-    this.body = body;
   }
 }
 
-const csrf = () => document.body.dataset.csrf;
+// The cookie is newer than the page when somebody logged in again in another tab.
+function csrf() {
+  return document.cookie.match(/(?:^|; )hermes_csrf=([^;]+)/)?.[1] ?? document.body.dataset.csrf;
+}
+
+async function ask(path, options = {}) {
+  const answer = await fetch(path, options).catch(() => {
+    throw new Refused(0);
+  });
+  // A redirect leads to the login page, which is not what was asked for.
+  if (answer.redirected) throw new Refused(401);
+  if (!answer.ok) throw new Refused(answer.status, await answer.json().catch(() => ({})));
+  return answer;
+}
 
 export async function post(path, body) {
-  const answer = await fetch(path, {
+  const answer = await ask(path, {
     method: "POST",
     headers: { "Content-Type": "application/json", "X-CSRFToken": csrf() },
     body: JSON.stringify(body),
   });
-  const json = await answer.json().catch(() => ({}));
-  if (!answer.ok) throw new Refused(answer.status, json);
-  return json;
+  return answer.json();
 }
 
 export async function fragment(path) {
-  const answer = await fetch(path, { headers: { Accept: "text/html" } });
-  if (!answer.ok) throw new Refused(answer.status, {});
+  const answer = await ask(path, { headers: { Accept: "text/html" } });
   const holder = document.createElement("template");
   holder.innerHTML = await answer.text();
   return holder.content;
 }
 
+// The fragment, however long it takes; given up when it is not there, or not `wanted` any more.
+export async function fragmentAtLast(path, wanted = () => true) {
+  for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
+    try {
+      return await fragment(path);
+    } catch (error) {
+      if (error.status === 404 || !wanted()) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, pause));
+  }
+}
+
 export async function json(path) {
-  const answer = await fetch(path);
-  if (!answer.ok) throw new Refused(answer.status, {});
-  return answer.json();
+  return (await ask(path)).json();
 }
 
 // With progress, which fetch does not tell.
@@ -45,10 +69,10 @@ export function upload(file, onProgress) {
     request.setRequestHeader("X-CSRFToken", csrf());
     request.responseType = "json";
     request.upload.onprogress = (event) => onProgress(event.loaded / event.total);
-    request.onerror = () => reject(new Refused(0, {}));
+    request.onerror = () => reject(new Refused(0));
     request.onload = () => {
       if (request.status < 300) resolve(request.response);
-      else reject(new Refused(request.status, request.response ?? {}));
+      else reject(new Refused(request.status, request.response));
     };
     request.send(form);
   });

@@ -1,44 +1,37 @@
-// The list at the left: its filter, its state kept fresh, and the slide on a phone.
+// The list at the left: its filter, and its state kept fresh.
 import { fragment } from "./http.js";
 
+const GATHER = 400; // ms in which the events of a run make one look
+
 export function watchSessions(list) {
-  const menu = document.querySelector("[data-menu]");
-  menu.addEventListener("click", () => {
-    const open = document.body.classList.toggle("menu-open");
-    menu.setAttribute("aria-expanded", String(open));
-  });
-  list.addEventListener("input", () => filter(list));
+  const filter = list.querySelector("[data-filter]");
+  filter.addEventListener("input", () => narrow(list, filter.value));
   let timer = null;
-  return () => {
-    // Many events of one run make one look.
+  const refreshSoon = () => {
     clearTimeout(timer);
-    timer = setTimeout(() => refresh(list), 400);
+    timer = setTimeout(() => refresh(list, filter), GATHER);
   };
+  // Another session waits for an answer, or waits no more.
+  document.addEventListener("waiting", refreshSoon);
+  return refreshSoon;
 }
 
-function filter(list) {
-  const wanted = list.querySelector("[data-filter]").value.toLowerCase();
+function narrow(list, wanted) {
   for (const item of list.querySelectorAll("li")) {
-    item.hidden = !item.textContent.toLowerCase().includes(wanted);
+    item.hidden = !item.textContent.toLowerCase().includes(wanted.toLowerCase());
   }
 }
 
-async function refresh(list) {
-  const old = list.querySelector("[data-filter]");
-  const kept = { value: old.value, focused: document.activeElement === old };
+async function refresh(list, filter) {
+  const groups = list.querySelector("[data-groups]");
   let fresh;
   try {
     fresh = await fragment(`${list.dataset.list}?current=${list.dataset.current}`);
   } catch {
     return;
   }
-  list.replaceChildren(fresh);
-  const box = list.querySelector("[data-filter]");
-  box.value = kept.value;
-  if (kept.focused) box.focus();
-  filter(list);
-  const count = list.querySelector("[data-waiting-count]").textContent;
-  const link = document.querySelector("[data-waiting]");
-  link.querySelector("b").textContent = count;
-  link.classList.toggle("some", count !== "0");
+  const focused = groups.contains(document.activeElement) && document.activeElement.getAttribute("href");
+  groups.replaceChildren(fresh);
+  narrow(list, filter.value);
+  if (focused) groups.querySelector(`[href="${focused}"]`)?.focus({ preventScroll: true });
 }

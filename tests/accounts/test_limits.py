@@ -66,7 +66,6 @@ def test_one_users_messages_are_not_anothers(
 ) -> None:
     assert taken(alice, 4)[-1] is False
     assert taken(bob, 3) == [True] * 3
-    limit_take(alice, "tool_call")
 
 
 def test_a_full_hour_does_not_use_up_the_minute(three: None, alice: Any, valkey: Any) -> None:

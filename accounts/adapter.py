@@ -35,9 +35,7 @@ class AccountAdapter(DefaultAccountAdapter):
 
     def save_user(self, request: HttpRequest, user: Any, form: Any, commit: bool = True) -> Any:
         user = super().save_user(request, user, form, commit)
-        code = request.session.pop(CODE, "")
-        if code:
-            invitation_accept(code, user)
+        _invitation_use(request, user)
         return user
 
 
@@ -45,4 +43,22 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):
     """A provider's login makes an account only where sign-up is open or the address invited."""
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: Any) -> bool:
-        return AccountAdapter(request).is_open_for_signup(request)
+        if not AccountAdapter(request).is_open_for_signup(request):
+            return False
+        email = sociallogin.user.email.lower()
+        if settings.HERMES_SIGNUP != "invite" or not email:
+            return True  # without an address a form asks for it, and checks it
+        invitation = invitation_find(request.session.get(CODE, ""))
+        return invitation is not None and invitation.email == email
+
+    def save_user(self, request: HttpRequest, sociallogin: Any, form: Any = None) -> Any:
+        sociallogin.user.email = sociallogin.user.email.lower()
+        user = super().save_user(request, sociallogin, form)
+        _invitation_use(request, user)
+        return user
+
+
+def _invitation_use(request: HttpRequest, user: Any) -> None:
+    """Consume the invitation with whose link this browser came."""
+    if code := request.session.pop(CODE, ""):
+        invitation_accept(code, user)

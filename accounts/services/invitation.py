@@ -10,6 +10,7 @@ from typing import Any
 from django.contrib.auth.models import Group
 from django.db import transaction
 
+from accounts.choices import Level
 from accounts.models import Invitation, User
 from accounts.services.audit import audit_record
 from hermes_site.lib import clock
@@ -21,8 +22,13 @@ LIFETIME = timedelta(days=7)
 def invitation_create(
     *, email: str, actor: Any, level: str = "", groups: list[Group] | None = None
 ) -> tuple[Invitation, str]:
-    """Invite an address; returns the row and the code for the link, which is not kept."""
+    """Invite an address; returns the row and the code for the link, which is not kept.
+
+    Raises ``UserFacing`` for a taken address or an unknown level.
+    """
     email = email.strip().lower()
+    if level and level not in Level.values:
+        raise UserFacing(f"Level {level!r} is not one of {', '.join(Level.values)}.")
     if User.objects.filter(email=email).exists():
         raise UserFacing(f"There is already a user {email!r}.", code="user_exists")
     code = secrets.token_urlsafe(24)

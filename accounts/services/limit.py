@@ -24,6 +24,8 @@ from hermes_site.lib.errors import UserFacing
 
 log = logging.getLogger(__name__)
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+# What the columns hold; a window of no seconds would never be full.
+MAX_AMOUNT, MAX_SECONDS = Decimal(10**12 - 1), 2**31 - 1
 _RATE = re.compile(r"(\d+(?:\.\d{1,2})?)\s*/\s*(\d*)\s*(s|m|h|d)")
 
 
@@ -95,6 +97,11 @@ def limit_set(*, subject: str, action: str, rate: str, actor: Any) -> LimitRule:
     if not match:
         raise UserFacing(f"Rate {rate!r} is not of the form 10/m (units: s, m, h, d).")
     amount, seconds = Decimal(match[1]), int(match[2] or 1) * UNITS[match[3]]
+    if amount > MAX_AMOUNT or not 1 <= seconds <= MAX_SECONDS:
+        raise UserFacing(
+            f"Rate {rate!r} is out of range. Use an amount up to {MAX_AMOUNT:,} "
+            f"and a window of 1 to {MAX_SECONDS:,} seconds."
+        )
     where = subject_fields(subject)
     with transaction.atomic():
         LimitRule.objects.filter(

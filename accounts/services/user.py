@@ -83,7 +83,9 @@ def user_set_level(user: User, level: str, *, actor: Any) -> None:
     if level and level not in Level.values:
         raise UserFacing(f"Level {level!r} is not one of {', '.join(Level.values)}.")
     with transaction.atomic():
-        old, user.level = user.level, level
+        # Another administrator may have changed the row since ``user`` was read.
+        row = User.objects.select_for_update().only("level").get(pk=user.pk)
+        old, user.level = row.level, level
         user.save(update_fields=["level"])
         audit_record("user.level", actor=actor, target=user.email, data={"from": old, "to": level})
 

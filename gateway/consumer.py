@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from typing import Any
 from urllib.parse import parse_qs
@@ -11,13 +10,15 @@ from urllib.parse import parse_qs
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.db import DatabaseError
 
+from accounts.choices import TokenScope
 from gateway.actions import act
-from gateway.connections import Connection, connections
+from gateway.api.parsing import read_json
+from gateway.api.permissions import holds
+from gateway.connections import ENDED, Connection, connections
 from gateway.feed import Feed, Lagging, parse_after, private_event
 from hermes_site.lib.database import in_database
 from hermes_site.lib.errors import PortalError
 from hermes_site.lib.ids import parse_id
-from hermes_site.lib.text import clean_json
 from memory.models import Session
 
 log = logging.getLogger(__name__)
@@ -42,6 +43,9 @@ class SessionConsumer(AsyncWebsocketConsumer):
             await self._refuse(ANONYMOUS)
             return
         self.user, self.token = user, self.scope.get("token")
+        if not holds(self.token, TokenScope.READ):
+            await self._refuse(ENDED)
+            return
         try:
             query = parse_qs(self.scope.get("query_string", b"").decode())
             after = parse_after(query.get("after", [None])[0])
@@ -87,8 +91,14 @@ class SessionConsumer(AsyncWebsocketConsumer):
         except DatabaseError:
             log.exception("feed_failed session=%s", self.session_id)
             await self.close(1013)
+        except Exception:
+            # A socket without a feed would look alive and say nothing.
+            log.exception("feed_failed session=%s", self.session_id)
+            await self.close(1011)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        if self._connection is None:
+            return  # refused, and being closed
         if text_data is None or len(text_data) > MAX_FRAME:
             await self._error("invalid", f"Send text frames of at most {MAX_FRAME:,} characters.")
             return
@@ -102,17 +112,20 @@ class SessionConsumer(AsyncWebsocketConsumer):
     async def _act(self, text: str) -> None:
         reference: Any = None
         try:
-            frame = clean_json(json.loads(text))
+            frame = read_json(text)
             if isinstance(frame, dict):
                 reference = frame.get("ref") or frame.get("client_id")
             answer = await in_database(act, self.user, self.token, self.session_id, frame)
-        except (ValueError, RecursionError):
-            await self._error("invalid", "The frame is not JSON.")
+        except (ValueError, RecursionError) as error:
+            await self._error("invalid", f"The frame is not JSON: {str(error)[:200]}")
         except PortalError as error:
             await self._error(error.code, error.message, {**error.extra, "ref": reference})
         except DatabaseError:
             log.exception("action_failed session=%s", self.session_id)
             await self._error("unavailable", "The database is away. Try again.", {"ref": reference})
+        except Exception:
+            log.exception("action_failed session=%s", self.session_id)
+            await self._error("internal", "That failed on our side.", {"ref": reference})
         else:
             type = "pong" if isinstance(frame, dict) and frame.get("type") == "ping" else "ack"
             await self._answer(type, {**answer, "ref": reference})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from functools import cache
 from typing import Any
 from uuid import UUID
@@ -58,10 +58,10 @@ class Feed:
         self._waiting: asyncio.Queue[bytes | None] = asyncio.Queue()
         self._lagging = False
 
-    async def events(self) -> AsyncIterator[tuple[int, bytes]]:
+    async def events(self) -> AsyncGenerator[tuple[int, bytes], None]:
         """Raises ``Lagging`` when the client does not keep up."""
-        await hub().subscribe(self._channel, self._heard)
         try:
+            await hub().subscribe(self._channel, self._heard)
             async for item in self._catch_up():
                 yield item
             while True:

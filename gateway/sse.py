@@ -34,7 +34,8 @@ async def session_events(request: HttpRequest, id: str) -> HttpResponse | Stream
         return response
     if not holds(token, TokenScope.READ):
         return _error(403, "permission_denied", "This token lacks the scope 'read'.")
-    raw = request.GET.get("after") or request.headers.get("Last-Event-ID")
+    # A browser that reconnects sends the newer number beside the address it began with.
+    raw = request.headers.get("Last-Event-ID") or request.GET.get("after")
     try:
         after = parse_after(raw)
     except ValueError:
@@ -78,11 +79,13 @@ async def _stream(
                 following = asyncio.ensure_future(anext(feed))
             elif not ended.is_set():
                 yield b": \n\n"
-    except (Lagging, StopAsyncIteration):
+    except (Lagging, StopAsyncIteration, NotFound):
         return
     finally:
         following.cancel()
         ending.cancel()
+        await asyncio.gather(following, return_exceptions=True)
+        await feed.aclose()
         await connections().remove(connection)
 
 

@@ -28,7 +28,8 @@ class IdCursorPagination(CursorPagination):
         raw = request.query_params.get(self.page_size_query_param)
         if raw is None:
             return self.page_size
-        if not raw.isascii() or not raw.isdecimal() or not 1 <= int(raw[:9]) <= self.max_page_size:
+        number = raw.isascii() and raw.isdecimal() and len(raw) < 10
+        if not number or not 1 <= int(raw) <= self.max_page_size:
             raise ParseError(f"limit={raw[:40]!r} is not a number from 1 to {self.max_page_size}.")
         return int(raw)
 

@@ -28,19 +28,21 @@ class CleanJSONParser(JSONParser):
         if len(body) > limit:
             raise body_too_large(limit)
         try:
-            value = json.loads(
-                body.decode("utf-8"),
-                parse_constant=_refuse,
-                parse_float=_float,
-                parse_int=_integer,
-            )
+            value = read_json(body.decode("utf-8"))
         except (ValueError, RecursionError) as error:
             raise ParseError(f"The body is not JSON: {str(error)[:200]}") from error
         if not isinstance(value, dict):
             raise ParseError("The body must be a JSON object.")
-        if _depth(value) > MAX_DEPTH:
-            raise ParseError(f"The body is nested deeper than {MAX_DEPTH} levels.")
-        return clean_json(value)
+        return value
+
+
+def read_json(text: str) -> Any:
+    """What a client sent, cleaned. Raises ``ValueError`` (or ``RecursionError``) for what is not
+    JSON, NaN, numbers beyond 64 bits and deep nesting."""
+    value = json.loads(text, parse_constant=_refuse, parse_float=_float, parse_int=_integer)
+    if _depth(value) > MAX_DEPTH:
+        raise ValueError(f"it is nested deeper than {MAX_DEPTH} levels")
+    return clean_json(value)
 
 
 def body_too_large(limit: int) -> UserFacing:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from html import escape
 from typing import Any
 
@@ -17,8 +18,8 @@ from pygments.formatters.html import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
-# Longer code is shown without colours: painting it would take longer than reading it.
-MAX_PAINTED = 10_000
+# Longer code is shown without colours: some lexers take the square of the length.
+MAX_PAINTED = 3_000
 _TAGS = {
     "a", "blockquote", "br", "code", "del", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li",
     "ol", "p", "pre", "s", "span", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul",
@@ -98,15 +99,21 @@ def blocks(text: str) -> list[Block]:
 def _line_ends(text: str) -> list[int]:
     """The offset before each line, and that of the end, in UTF-16 units."""
     ends = [0]
-    for line in text.split("\n"):
-        ends.append(ends[-1] + len(line.encode("utf-16-le")) // 2 + 1)
-    ends[-1] -= 1
+    # The line ends that Markdown knows.
+    for line in re.findall(r"[^\r\n]*(?:\r\n|\r|\n|\Z)", text):
+        ends.append(ends[-1] + len(line.encode("utf-16-le", "surrogatepass")) // 2)
     return ends
 
 
 def _highlight(code: str, language: str, attributes: str) -> str:
     if len(code) > MAX_PAINTED or not language:
         return escape(code)
+    return _painted(code, language)
+
+
+@lru_cache(1000)
+def _painted(code: str, language: str) -> str:
+    """Kept, since a page shows the same code again and again."""
     try:
         lexer = get_lexer_by_name(language)
     except ClassNotFound:

@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.choices import LimitAction, TokenScope
@@ -19,7 +20,9 @@ from accounts.models import ApiToken
 from accounts.selectors.level import level_of
 from accounts.selectors.limit import limits_left
 from accounts.services import token_create, token_revoke, user_update
-from hermes_site.lib.errors import PortalError
+from hermes_site.lib.errors import PortalError, UserFacing
+
+_YEAR = 365 * 24 * 3600
 
 
 @login_required
@@ -37,33 +40,47 @@ def profile(request: HttpRequest) -> HttpResponse:
         user_update(request.user, **fields)  # type: ignore[arg-type]
     except PortalError as error:
         messages.error(request, error.message)
-    else:
-        messages.success(request, _("Saved."))
+        return redirect("settings")
+    messages.success(request, _("Saved."))
     response = redirect("settings")
     response.set_cookie(
-        site.LANGUAGE_COOKIE_NAME, fields["language"], secure=site.SECURE, samesite="Lax"
+        site.LANGUAGE_COOKIE_NAME,
+        fields["language"],
+        max_age=_YEAR,
+        secure=site.SECURE,
+        httponly=True,
+        samesite="Lax",
     )
     return response
 
 
 @login_required
 @require_POST
+@never_cache
 def create_token(request: HttpRequest) -> HttpResponse:
     """Make a token and show it this once; not redirected, so that it is stored nowhere."""
     context: dict[str, Any] = {}
-    raw = request.POST.get("days", "")
     try:
         _token, secret = token_create(
             request.user,  # type: ignore[arg-type]
             name=request.POST.get("name", ""),
             scopes=request.POST.getlist("scopes"),
-            days=int(raw) if raw.isdecimal() and len(raw) < 6 else None,
+            days=_days(request.POST.get("days", "").strip()),
             via="web",
         )
         context["secret"] = secret
     except PortalError as error:
         messages.error(request, error.message)
     return render(request, "portal/settings.html", _context(request) | context)
+
+
+def _days(raw: str) -> int | None:
+    """Nothing is for ever; what cannot be read must not be."""
+    if not raw:
+        return None
+    if not (raw.isascii() and raw.isdecimal() and len(raw) < 6):
+        raise UserFacing(_("Days must be a whole number."))
+    return int(raw)
 
 
 @login_required

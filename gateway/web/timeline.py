@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -11,6 +12,7 @@ import orjson
 from django.utils.translation import gettext as _
 
 from accounts.models import User
+from agents.choices import RunState
 from agents.models import Run
 from gateway.web.markdown import render
 from hermes_site.lib import clock
@@ -52,7 +54,7 @@ class CallLine:
         return str(verbs.get(self.call.name, self.call.name))
 
     @property
-    def object(self) -> str:
+    def subject(self) -> str:
         arguments = self.call.arguments
         for name in ("command", "path", "pattern", "query", "text"):
             if isinstance(arguments.get(name), str):
@@ -68,9 +70,16 @@ class CallLine:
         return orjson.dumps(shown(self.call.arguments), option=orjson.OPT_INDENT_2).decode()
 
     @property
+    def others(self) -> str:
+        """The arguments beside the command, which the card shows by itself."""
+        others = {k: v for k, v in self.call.arguments.items() if k != "command"}
+        return orjson.dumps(shown(others), option=orjson.OPT_INDENT_2).decode() if others else ""
+
+    @property
     def editable(self) -> str:
-        """The exact arguments, for the person to change."""
-        return orjson.dumps(self.call.arguments, option=orjson.OPT_INDENT_2).decode()
+        """The exact arguments, for the person to change: what deceives the eye is escaped."""
+        written = orjson.dumps(self.call.arguments, option=orjson.OPT_INDENT_2).decode()
+        return "".join(c if visible(c) == c else json.dumps(c)[1:-1] for c in written)
 
     @property
     def seconds(self) -> float | None:
@@ -156,7 +165,7 @@ def entries(user: User, messages: Iterable[Message]) -> list[Entry]:
     }
     for call in calls.order_by("index"):
         found[call.message_id].lines.append(CallLine(call, approvals.get(call.pk)))
-    runs = Run.objects.for_user(user).filter(message__in=list(found), state="failed")
+    runs = Run.objects.for_user(user).filter(message__in=list(found), state=RunState.FAILED)
     for run in runs:
         found[run.message_id].run = run
     return list(found.values())

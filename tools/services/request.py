@@ -139,6 +139,10 @@ def shown(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _shown(value: Any, limit: int) -> Any:
+    if isinstance(value, list | dict) and len(repr(value)) <= limit:
+        if isinstance(value, list):
+            return [_shown(item, limit) for item in value]
+        return {visible(key): _shown(item, limit) for key, item in value.items()}
     if not isinstance(value, str):
         text = repr(value)
         return value if len(text) <= limit else f"{visible(text[:limit])}…"

@@ -53,3 +53,11 @@ def test_a_bad_place_is_refused(house: Any, after: str) -> None:
     people, session = house
     answer = Client(people["alice"]).get(f"/api/v1/sessions/{session.pk}/events?after={after}")
     assert (answer.status_code, answer.json()["code"]) == (400, "invalid")
+
+
+def test_a_browser_that_comes_back_goes_on_where_it_was(house: Any) -> None:
+    """Its ``Last-Event-ID`` is newer than the ``after`` of the address."""
+    people, session = house
+    path = f"/api/v1/sessions/{session.pk}/events?after=1"
+    answer = Client(people["alice"]).get(path, headers={"Last-Event-ID": "nonsense"})
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid")

@@ -7,9 +7,11 @@ from typing import Any
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from django.conf import settings
+from django.db import IntegrityError, transaction
 from django.http import HttpRequest
 
 from accounts.services.invitation import invitation_accept, invitation_find
+from hermes_site.lib.errors import Conflict
 
 # Where the invitation's code waits in the browser session between link and form.
 CODE = "invitation_code"
@@ -34,7 +36,11 @@ class AccountAdapter(DefaultAccountAdapter):
         return email
 
     def save_user(self, request: HttpRequest, user: Any, form: Any, commit: bool = True) -> Any:
-        user = super().save_user(request, user, form, commit)
+        try:
+            with transaction.atomic():
+                user = super().save_user(request, user, form, commit)
+        except IntegrityError as error:
+            raise Conflict("There is an account with this address by now. Log in.") from error
         _invitation_use(request, user)
         return user
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import math
 from typing import Any
@@ -23,8 +24,8 @@ from hermes_site.lib.errors import PortalError, Transient, UserFacing
 log = logging.getLogger(__name__)
 
 
-def handle(error: Exception, context: dict[str, Any]) -> Response | None:
-    """DRF's exception handler; None lets Django answer 500."""
+def handle(error: Exception, context: dict[str, Any]) -> Response:
+    """DRF's exception handler."""
     error = _known(error)
     if isinstance(error, DatabaseError):
         log.exception("database_error")
@@ -35,9 +36,11 @@ def handle(error: Exception, context: dict[str, Any]) -> Response | None:
         if wait := getattr(error, "retry_after", None):
             headers["Retry-After"] = str(math.ceil(wait))
         return Response(error.as_dict(), status=error.status, headers=headers)
-    if not isinstance(error, exceptions.APIException):
-        return None
     set_rollback()
+    if not isinstance(error, exceptions.APIException):
+        log.exception("unhandled_error", exc_info=error)
+        failed = {"code": "internal", "message": "That failed on our side.", "extra": {}}
+        return Response(failed, status=500)
     if challenge := getattr(error, "auth_header", None):
         headers["WWW-Authenticate"] = challenge
     if wait := getattr(error, "wait", None):
@@ -56,6 +59,9 @@ def _known(error: Exception) -> Exception:
             return UserFacing("The body is too large.", code="too_large", status=413)
         case SuspiciousOperation() | BadRequest() | UnreadablePostError():
             return UserFacing(f"The request cannot be read: {str(error)[:200]}")
+        case OSError() if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            log.error("storage_full error=%s", error)
+            return UserFacing("The storage is full.", code="storage_full", status=507)
         case DataError():
             log.warning("data_refused error=%s", error)
             return UserFacing("A value is out of range.")

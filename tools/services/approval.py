@@ -10,7 +10,14 @@ from django.db import transaction
 from accounts.models import User
 from accounts.services import audit_record
 from hermes_site.lib import clock, events
-from hermes_site.lib.errors import Conflict, Denied, ModelRecoverable, UserFacing
+from hermes_site.lib.errors import (
+    Conflict,
+    Denied,
+    ModelRecoverable,
+    NotFound,
+    PortalError,
+    UserFacing,
+)
 from hermes_site.lib.faults import fault
 from hermes_site.lib.text import clean, preview, visible
 from memory.services import emit
@@ -96,8 +103,11 @@ def _allowed_changes(
     }
 
 
-def _settled(approval: Approval) -> Conflict:
-    approval.refresh_from_db()
+def _settled(approval: Approval) -> PortalError:
+    try:
+        approval.refresh_from_db()
+    except Approval.DoesNotExist:
+        return NotFound(f"No approval with id {approval.pk}: its session was deleted.")
     state = approval.decision or ApprovalDecision.EXPIRED
     return Conflict(
         f"This approval is settled: {state}.",

@@ -102,7 +102,7 @@ def _decide(decision: str) -> Answer:
     def decide(here: Here, rest: str) -> str:
         if not here.may_approve:
             raise Denied("This token lacks the scope 'approve'.", code="scope")
-        pending = Approval.objects.for_user(here.user).filter(session=here.session, decision=None)
+        pending = Approval.objects.for_user(here.user).pending().filter(session=here.session)
         named = [a for a in pending if rest and str(a.pk).endswith(rest)]
         chosen = named or (list(pending) if not rest else [])
         if len(chosen) != 1:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from typing import Any
-from uuid import UUID
 
 from django.db import transaction
 from django.db.models import F
@@ -17,7 +16,7 @@ from agents.models import Run
 from agents.services.turn import wake_next
 from agents.signals import run_finished
 from hermes_site.lib import clock, events
-from hermes_site.lib.redis import client, partial_key, run_channel
+from hermes_site.lib.redis import STREAM_TTL, client, fence_key, partial_key, run_channel
 from memory.choices import MessageState
 from memory.services import answer_save, emit, message_event
 from memory.services.message import message_place
@@ -55,7 +54,7 @@ def run_cancel(run: Run, *, by: User | None, via: str) -> bool:
         emit(run.session_id, run.pk, *told, events.RunCancelled(by=name))
         audit_record("run.cancelled", actor=by or "system", target=run.pk, via=via)
         wake_next(run.session_id)
-        transaction.on_commit(lambda: _tell_workers(run.pk))
+        transaction.on_commit(lambda: _tell_workers(run))
     return True
 
 
@@ -74,10 +73,14 @@ def _streamed(run: Run) -> str:
     return (kept or b"").decode(errors="replace")
 
 
-def _tell_workers(run_id: UUID) -> None:
-    """Stop the stream now; without Redis the worker notices at its next heartbeat."""
+def _tell_workers(run: Run) -> None:
+    """Stop the stream now, and refuse what its worker still sends; without Redis the worker
+    notices at its next heartbeat."""
     try:
-        client().publish(run_channel(), f"cancel {run_id}")
+        pipe = client().pipeline(transaction=False)
+        pipe.set(fence_key(run.session_id, run.pk), run.fence, ex=STREAM_TTL)
+        pipe.publish(run_channel(), f"cancel {run.pk}")
+        pipe.execute()
     except RedisError as error:
-        log.warning("cancel_not_sent run=%s error=%s", run_id, error)
-    run_finished.send(sender=Run, run_id=run_id)
+        log.warning("cancel_not_sent run=%s error=%s", run.pk, error)
+    run_finished.send(sender=Run, run_id=run.pk)

@@ -44,7 +44,7 @@ def snapshot(user: User, session_id: UUID) -> tuple[int, dict[str, Any]]:
         .order_by("-position")[:MESSAGES]
     )[::-1]
     calls = ToolCall.objects.for_user(user).filter(message__in=[m.pk for m in messages])
-    pending = Approval.objects.for_user(user).filter(session=session, decision=None)
+    pending = Approval.objects.for_user(user).pending().filter(session=session)
     done = {message.pk for message in messages}
     live = active and text and active.answer_id not in done
     return seq, {

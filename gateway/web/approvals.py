@@ -41,7 +41,7 @@ def _lines(request: HttpRequest) -> dict[str, Any]:
     mine = Approval.objects.for_user(request.user).select_related(
         "tool_call", "session", "decided_by"
     )
-    pending = mine.filter(decision=None).order_by("expires_at")
+    pending = mine.pending().order_by("expires_at")
     settled = mine.exclude(decision=None).order_by("-decided_at")[:HISTORY]
     return {
         "pending": [CallLine(approval.tool_call, approval) for approval in pending],

@@ -146,7 +146,8 @@ def _sessions(request: HttpRequest, current: str) -> dict[str, Any]:
     )
     waiting = set(
         Approval.objects.for_user(request.user)
-        .filter(session__in=ids, decision=None)
+        .pending()
+        .filter(session__in=ids)
         .values_list("session_id", flat=True)
     )
     today = timezone.localdate()

@@ -15,5 +15,5 @@ def portal(request: HttpRequest) -> dict[str, Any]:
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated or request.path.startswith("/admin/"):
         return {}
-    waiting = Approval.objects.for_user(user).filter(decision=None).count()
+    waiting = Approval.objects.for_user(user).pending().count()
     return {"portal": {"level": level_of(user), "waiting": waiting}}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -12,6 +14,12 @@ from hermes_site.lib.ids import new_id
 from memory.models import Session
 from tools.choices import ApprovalDecision, Category, Remember
 from tools.models.tool_call import ToolCall
+
+
+class ApprovalQuerySet(OwnedQuerySet):
+    def pending(self) -> Self:
+        """Those that can still be answered."""
+        return self.filter(decision=None, expires_at__gt=clock.now())
 
 
 class Approval(models.Model):
@@ -48,7 +56,7 @@ class Approval(models.Model):
     edited = models.BooleanField(_("arguments edited"), default=False)
     consumed_at = models.DateTimeField(null=True, blank=True, editable=False)
 
-    objects = OwnedQuerySet.as_manager()
+    objects = ApprovalQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("approval")

@@ -14,9 +14,12 @@ from typing import Any
 from uuid import UUID
 
 import redis.asyncio
+from django.db.models import Q
 from redis.exceptions import RedisError
 
 from accounts.models import User
+from agents.choices import OPEN
+from agents.models import Run
 from gateway.selectors.snapshot import snapshot
 from hermes_site.lib import events
 from hermes_site.lib.database import in_database
@@ -111,12 +114,19 @@ class Feed:
         except (RedisError, OSError):
             return None
         if not oldest:
-            return None
+            return [] if await in_database(self._quiet_since, self._last) else None
         first = events.seq_of(oldest[0][0])
         covered = first <= self._last or (
             self._last == 0 and await in_database(self._begins_with, first)
         )
         return await self._after(self._last) if covered else None
+
+    def _quiet_since(self, seq: int) -> bool:
+        """Whether the client has all of a session whose tail has ended by itself."""
+        if Run.objects.for_user(self._user).filter(session=self._session, state__in=OPEN).exists():
+            return False
+        rows = SessionEvent.objects.filter(session_id=self._session)
+        return not rows.filter(Q(seq=None) | Q(seq__gt=seq)).exists()
 
     def _begins_with(self, seq: int) -> bool:
         """Whether the session's first event is the one with ``seq``; one whose number is not

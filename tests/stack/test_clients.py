@@ -104,6 +104,22 @@ def test_a_lost_tail_is_made_up_for(portal: Portal, person: People, after: int) 
     assert tab.texts == {m["id"]: m["text"] for m in alice.messages(session)}
 
 
+def test_an_idle_session_is_not_told_twice(portal: Portal, person: People) -> None:
+    """Its tail has expired; whoever has its newest number needs nothing."""
+    alice = person("auto")
+    session = alice.session()
+    tab = alice.watch(session)
+    alice.say(session, message([], "Done"))
+    tab.until("run.completed")
+    time.sleep(1)  # numbers are written down a moment later
+    redis_of(portal).delete(stream_key(session))  # type: ignore[attr-defined]
+    again = alice.watch(session, after=tab.seq)
+    again.send(type="ping", ref="first")
+    assert again.take()["type"] == "pong"
+    behind = alice.watch(session, after=tab.events[1]["seq"])
+    assert behind.take()["type"] == "session.snapshot"
+
+
 def test_from_the_beginning_means_every_event(portal: Portal, person: People) -> None:
     alice = person("auto")
     session = alice.session()

@@ -23,7 +23,8 @@ from memory.models import Message, Session
 from memory.services import session_create
 from tools.models import Approval
 
-SESSIONS = 100
+# Rows of the session list at first and with each "Show more", and at most.
+SESSIONS, MOST_SESSIONS = 100, 2000
 
 
 @login_required
@@ -137,7 +138,13 @@ def _model(found: Session | None) -> str:
 
 
 def _sessions(request: HttpRequest, current: str) -> dict[str, Any]:
-    rows = list(Session.objects.for_user(request.user).filter(archived_at=None)[:SESSIONS])
+    found = Session.objects.for_user(request.user).filter(archived_at=None)
+    if wanted := request.GET.get("q", "")[:100]:
+        found = found.filter(title__icontains=wanted)
+    shown = _whole(request.GET.get("show"), SESSIONS, MOST_SESSIONS)
+    rows = list(found.order_by("-pinned", "-last_active_at", "-id")[: shown + 1])
+    more = shown + SESSIONS if len(rows) > shown and shown < MOST_SESSIONS else 0
+    rows = rows[:shown]
     ids = [row.pk for row in rows]
     running = set(
         Run.objects.for_user(request.user)
@@ -163,4 +170,10 @@ def _sessions(request: HttpRequest, current: str) -> dict[str, Any]:
         groups["pinned" if row.pinned else when].append(
             {"row": row, "running": row.pk in running, "waiting": row.pk in waiting}
         )
-    return {"groups": groups, "current": current}
+    return {"groups": groups, "current": current, "more": more}
+
+
+def _whole(raw: str | None, least: int, most: int) -> int:
+    """A number of the address, within bounds."""
+    number = int(raw) if raw and raw.isascii() and raw.isdecimal() and len(raw) < 10 else least
+    return max(least, min(number, most))

@@ -1,37 +1,44 @@
-// The list at the left: its filter, and its state kept fresh.
+// The list at the left: its filter, which the server applies, and its state kept fresh.
 import { fragment } from "./http.js";
 
-const GATHER = 400; // ms in which the events of a run make one look
+const GATHER = 400; // ms in which the events of a run, or typed letters, make one look
 
 export function watchSessions(list) {
   const filter = list.querySelector("[data-filter]");
-  filter.addEventListener("input", () => narrow(list, filter.value));
   let timer = null;
-  const refreshSoon = () => {
+  let show = "";
+  const look = () => refresh(list, { q: filter.value, show });
+  const lookSoon = () => {
     clearTimeout(timer);
-    timer = setTimeout(() => refresh(list, filter), GATHER);
+    timer = setTimeout(look, GATHER);
   };
+  filter.addEventListener("input", lookSoon);
+  list.addEventListener("click", (event) => {
+    const more = event.target.closest("[data-more]");
+    if (!more) return;
+    show = more.dataset.more;
+    look();
+  });
   // Another session waits for an answer, or waits no more.
-  document.addEventListener("waiting", refreshSoon);
-  return refreshSoon;
+  document.addEventListener("waiting", lookSoon);
+  return lookSoon;
 }
 
-function narrow(list, wanted) {
-  for (const item of list.querySelectorAll("li")) {
-    item.hidden = !item.textContent.toLowerCase().includes(wanted.toLowerCase());
-  }
-}
+let round = 0;
 
-async function refresh(list, filter) {
+async function refresh(list, wanted) {
   const groups = list.querySelector("[data-groups]");
+  const mine = ++round;
   let fresh;
   try {
-    fresh = await fragment(`${list.dataset.list}?current=${list.dataset.current}`);
+    const query = new URLSearchParams({ current: list.dataset.current, ...wanted });
+    fresh = await fragment(`${list.dataset.list}?${query}`);
   } catch {
     return;
   }
-  const focused = groups.contains(document.activeElement) && document.activeElement.getAttribute("href");
+  if (mine !== round) return; // a later look has been made
+  const inside = groups.contains(document.activeElement);
+  const focused = inside && document.activeElement.getAttribute("href");
   groups.replaceChildren(fresh);
-  narrow(list, filter.value);
   if (focused) groups.querySelector(`[href="${focused}"]`)?.focus({ preventScroll: true });
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from typing import Any
 
 from django.db import transaction
@@ -16,9 +17,10 @@ from agents.models import Run
 from agents.services.turn import wake_next
 from agents.signals import run_finished
 from hermes_site.lib import clock, events
+from hermes_site.lib.errors import NotFound
 from hermes_site.lib.redis import STREAM_TTL, client, fence_key, partial_key, run_channel
 from memory.choices import MessageState
-from memory.services import answer_save, emit, message_event
+from memory.services import answer_save, emit, message_event, session_hold
 from memory.services.message import message_place
 from tools.services import calls_cancel
 
@@ -26,8 +28,10 @@ log = logging.getLogger(__name__)
 
 
 def run_cancel(run: Run, *, by: User | None, via: str) -> bool:
-    """Cancel an open run; False when it had ended already. What was streamed is kept."""
+    """Cancel an open run; False when it had ended already. What was streamed is kept. Raises
+    ``NotFound`` when its session was deleted meanwhile."""
     with transaction.atomic():
+        session_hold(run.session_id)
         won = Run.objects.filter(pk=run.pk, state__in=OPEN).update(
             state=RunState.CANCELLED,
             fence=F("fence") + 1,
@@ -61,7 +65,11 @@ def run_cancel(run: Run, *, by: User | None, via: str) -> bool:
 def runs_cancel_of_user(user: User, *, via: str = "system") -> int:
     """Cancel every open run of a user who was disabled."""
     runs = Run.objects.filter(user=user, state__in=OPEN)
-    return sum(run_cancel(run, by=None, via=via) for run in runs)
+    cancelled = 0
+    for run in runs:
+        with suppress(NotFound):
+            cancelled += run_cancel(run, by=None, via=via)
+    return cancelled
 
 
 def _streamed(run: Run) -> str:

@@ -11,7 +11,7 @@ from agents.models import Run
 from agents.services.intake import message_limit, message_text
 from hermes_site.lib.errors import Conflict
 from memory.models import Message
-from memory.services import emit, message_accept, message_event
+from memory.services import emit, message_accept, message_event, session_hold
 
 
 def run_steer(user: User, run: Run, text: str, *, via: str) -> Message:
@@ -19,6 +19,7 @@ def run_steer(user: User, run: Run, text: str, *, via: str) -> Message:
     text = message_text(text)
     message_limit(user)
     with transaction.atomic():
+        session_hold(run.session_id)
         # Changes nothing, but locks the row and checks that the run still goes on.
         if not Run.objects.filter(pk=run.pk, state__in=OPEN).update(state=F("state")):
             run.refresh_from_db()

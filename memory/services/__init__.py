@@ -3,7 +3,12 @@
 from memory.services.attachment import attachment_create, attachment_from_text
 from memory.services.event import emit, emit_live
 from memory.services.message import answer_save, message_accept, message_event, message_place
-from memory.services.session import session_create, session_delete, session_update
+from memory.services.session import (
+    session_create,
+    session_delete,
+    session_hold,
+    session_update,
+)
 
 __all__ = [
     "answer_save",
@@ -16,5 +21,6 @@ __all__ = [
     "message_place",
     "session_create",
     "session_delete",
+    "session_hold",
     "session_update",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
+from django.db import connection, transaction
 
 from accounts.models import User
 from accounts.services import audit_record
@@ -65,8 +65,20 @@ def session_update(
         changed["archived_at"] = clock.now() if archived else None
     for name, value in changed.items():
         setattr(session, name, value)
-    session.save(update_fields=list(changed))
+    with transaction.atomic():
+        session_hold(session.pk)
+        session.save(update_fields=list(changed))
     return session
+
+
+def session_hold(session_id: UUID) -> None:
+    """Keep a session from being deleted until the caller's transaction ends. Taken before any
+    row of it, so that a deletion, which goes the other way, waits instead of deadlocking.
+    Raises ``NotFound`` when it is gone."""
+    lock = " FOR KEY SHARE" if connection.vendor == "postgresql" else ""
+    values = prepared(Session, id=session_id)
+    if one(f"SELECT 1 FROM memory_session WHERE id = %s{lock}", values.values()) is None:  # noqa: S608
+        raise NotFound(f"No session with id {session_id}.")
 
 
 def session_delete(session: Session, *, via: str) -> None:

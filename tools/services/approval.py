@@ -20,7 +20,7 @@ from hermes_site.lib.errors import (
 )
 from hermes_site.lib.faults import fault
 from hermes_site.lib.text import clean, preview, visible
-from memory.services import emit
+from memory.services import emit, session_hold
 from tools.arguments import validate
 from tools.choices import ApprovalDecision, CallState, Category, Outcome, Remember
 from tools.models import Approval, Grant, ToolCall
@@ -56,6 +56,7 @@ def approval_decide(
     if decision == ApprovalDecision.ALLOW:
         changes = _allowed_changes(user, approval, arguments)
     with transaction.atomic():
+        session_hold(approval.session_id)
         now = clock.now()
         won = Approval.objects.filter(pk=approval.pk, decision=None, expires_at__gt=now).update(
             decision=decision,

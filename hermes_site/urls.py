@@ -11,3 +11,5 @@ urlpatterns = [
     path("api/v1/", include("gateway.api.urls")),
     path("", include("gateway.web.urls")),
 ]
+
+handler400 = "gateway.web.errors.bad_request"

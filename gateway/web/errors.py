@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.views import defaults
 
 from hermes_site.lib.errors import PortalError
 
@@ -27,3 +28,11 @@ class PortalErrors:
             return None
         context: dict[str, Any] = {"status": error.status, "message": error.message}
         return render(request, "portal/error.html", context, status=error.status)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """What no view saw, such as a ``Host`` that is none: as JSON for the API."""
+    if not request.path.startswith("/api/"):
+        return defaults.bad_request(request, exception)
+    refused = {"code": "invalid", "message": "The request cannot be read.", "extra": {}}
+    return JsonResponse(refused, status=400)

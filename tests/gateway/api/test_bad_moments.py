@@ -59,3 +59,9 @@ def test_two_sign_ups_with_one_address(
     )
     assert answer.status_code == 409
     assert "Log in" in answer.content.decode()
+
+
+def test_a_host_that_is_none_is_refused_in_json(alice: Any, client: Any, valkey: Any) -> None:
+    answer = Client(alice).get("me", HTTP_HOST="|")
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid")
+    assert "<html" in client.get("/", HTTP_HOST="|").content.decode()

@@ -107,11 +107,11 @@ def _base(rows: PolicyRows, call: CallFacts, trace: list[tuple[str, str, str]]) 
     why = f"Level {rows.level} ({rows.level_source}), category {call.category}: {cell}."
     if call.why:
         why = f"{why} {call.why}"
-    if cell == Outcome.CONFIRM and (call.tool, call.digest) in rows.grants:
-        trace.append(("matrix", cell, why))
+    trace.append(("matrix", cell, why))
+    remembered = not call.must_ask and (call.tool, call.digest) in rows.grants
+    if remembered and cell == Outcome.CONFIRM:
         trace.append(("grant", Outcome.AUTO, "You allowed this exact call before."))
         return Outcome.AUTO
-    trace.append(("matrix", cell, why))
     if call.must_ask and cell == Outcome.AUTO:
         trace.append(("list", Outcome.CONFIRM, call.why or "Such a call is always asked about."))
         return Outcome.CONFIRM

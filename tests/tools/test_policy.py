@@ -156,3 +156,14 @@ def test_what_must_be_asked_is_asked_on_every_level_unless_a_rule_opens_it() -> 
     assert outcome(rows, call(must_ask=True, forbidden=True)) == "deny"
     opened = PolicyRows(level="full-access", matrix=MATRIX, rules=(Rule("user", "shell", "auto"),))
     assert outcome(opened, sudo) == "auto"
+
+
+@pytest.mark.parametrize(("level", "category"), itertools.product(LEVELS, CATEGORIES))
+def test_a_remembered_yes_does_not_stand_for_what_must_always_be_asked(
+    level: str, category: str
+) -> None:
+    rows = PolicyRows(level=level, matrix=MATRIX, grants=frozenset({("shell", "d")}))
+    assert outcome(rows, call(category=category)) == "auto"
+    asked = weigh(rows, call(category=category, must_ask=True), surface="web", mode="code")
+    assert asked.outcome == "confirm"
+    assert "grant" not in [step for step, _, _ in asked.trace]
